@@ -52,16 +52,17 @@ export function abiFunctionOf({ function: text, abi }: Pick<EvmCallRequest, 'fun
   return first;
 }
 
-/** Reading the errors of an ABI costs about 10 µs for each parameter. */
-const maxErrorParameters = 1_024;
+/** Reading the errors of an ABI costs about 10 µs for each error and each parameter. */
+const maxErrorParts = 1_024;
 
 /**
  * Finds the error of a caller's ABI that has this selector, as a function of the same name and parameters: both have the same selector. An
- * entry that cannot be read is left out, since an ABI may have what no call needs. Null: there is none.
+ * entry that cannot be read is left out, since an ABI may have what no call needs. Null: there is none, or it comes after too many others.
  */
 export function abiErrorOf(abi: string, selector: string): AbiFunction | null {
-  const budget = { left: maxErrorParameters };
+  const budget = { left: maxErrorParts };
   for (const entry of entriesOf('abi', abi) ?? []) {
+    if (budget.left <= 0) return null;
     const found = errorFrom(entry, budget);
     if (found?.selector === selector) return found;
   }
@@ -70,8 +71,12 @@ export function abiErrorOf(abi: string, selector: string): AbiFunction | null {
 
 function errorFrom(entry: JsonValue, budget: { left: number }): AbiFunction | null {
   try {
-    if (typeof entry === 'string') return /^\s*error\s/.test(entry) ? functionFrom('', entry.trim().slice('error'.length), budget) : null;
-    if (!(entry instanceof Map) || entry.get('type') !== 'error') return null;
+    const isError = typeof entry === 'string' ? /^\s*error\s/.test(entry) : entry instanceof Map && entry.get('type') === 'error';
+    if (!isError) return null;
+    if (typeof entry === 'string') return functionFrom('', entry.trim().slice('error'.length), budget);
+    if (!(entry instanceof Map)) return null;
+    // A text spends this with its first parenthesis.
+    budget.left -= 1;
     const name = entry.get('name');
     if (typeof name !== 'string' || name.length > maxSignatureLength || !nameSyntax.test(name)) return null;
     return parsed('', { type: 'function', name, inputs: parametersOf('', entry.get('inputs') ?? [], budget, 0), outputs: [] });

@@ -73,10 +73,11 @@ export function resultOf(outputs: readonly ParamType[], data: string): ContractR
   }
 }
 
-/** Decodes revert data by the errors of a caller's ABI. */
+/** Decodes revert data by the errors of a caller's ABI, which is read once for the same data. */
 export function errorDecoder(abi: string | undefined): DecodeError {
   if (abi === undefined) return () => null;
-  return (data) => {
+  let last: { readonly data: string; readonly reason: string | null } | null = null;
+  const reasonOf = (data: string): string | null => {
     const found = data.length / 2 - 1 > maxDecodedBytes ? null : abiErrorOf(abi, data.slice(0, 10));
     if (found === null) return null;
     try {
@@ -86,6 +87,10 @@ export function errorDecoder(abi: string | undefined): DecodeError {
     } catch {
       return nodeText(`${found.name} with arguments that do not fit`);
     }
+  };
+  return (data) => {
+    if (last?.data !== data) last = { data, reason: reasonOf(data) };
+    return last.reason;
   };
 }
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { AbiCoder } from 'ethers';
+import { AbiCoder, id } from 'ethers';
 import fc from 'fast-check';
 import { callDataOf } from '../../../src/chains/evm/call-data.js';
-import { contractCalls } from '../../../src/chains/evm/contract-reads.js';
+import { contractCalls, errorDecoder } from '../../../src/chains/evm/contract-reads.js';
 import { abiShapes, valuesOf } from '../../support/abi-shapes.js';
 import { runs } from '../../support/runs.js';
 
@@ -28,4 +28,13 @@ describe('contract reads', () => {
       { numRuns: runs(500) },
     );
   });
+});
+
+it('the errors of a long ABI are read up to a limit, and its functions do not count', () => {
+  const functions = Array.from({ length: 3_000 }, (_, index) => `function f${index}()`);
+  const errors = Array.from({ length: 1_100 }, (_, index) => `error E${index}()`);
+  const reasonOf = (name: string, abi: readonly string[]) => errorDecoder(JSON.stringify(abi))(id(`${name}()`).slice(0, 10));
+  assert.equal(reasonOf('Last', [...functions, 'error Last()']), 'Last()');
+  assert.equal(reasonOf('E1000', errors), 'E1000()');
+  assert.equal(reasonOf('E1099', errors), null);
 });

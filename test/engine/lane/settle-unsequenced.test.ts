@@ -50,6 +50,12 @@ it('settle: a final block counts for a transaction that lost its block after nod
   assert.deepEqual(await settle(submitted, mined), ['confirmed']);
 });
 
+it('settle: the result on which nodes agree replaces another one that a node showed before, in the same block', async () => {
+  const failed: Transaction = { ...mined, mined: { ...at, succeeded: false } };
+  assert.deepEqual(await settle(failed, failed), ['mined', 'confirmed']);
+  assert.deepEqual(await settle(submitted, failed), ['mined', 'confirmed']);
+});
+
 it('settle: an inner transaction in a block is not taken for an earlier fee bump while a newer one was signed', async () => {
   const newer = [anAttempt({ transactionId: 't', nonce: null, version: 2, hash: `0x${'ef'.repeat(32)}` })];
   assert.deepEqual(await settle(submitted, submitted, { hash: 'inner' }), ['mined', 'confirmed']);
