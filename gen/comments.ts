@@ -926,7 +926,7 @@ export const comments: Readonly<Record<string, string>> = {
   "relayer.v1.QuoteFailure.error": "What is wrong, in plain words.",
   "relayer.v1.QuoteFailure.revert_reason": "The decoded reason of the revert: the text of `Error(string)`, the meaning of a `Panic`, or a custom error with its arguments, by the `abi` of `call` or\namong those that the service knows. Not set: there is none.",
   "relayer.v1.QuoteFailure.revert_data": "The data of the revert, hex with `0x`. Not set: there is none.",
-  "relayer.v1.QuoteFunds": "Whether the balance of the relayer's account covers a transaction. Amounts are in the smallest unit of the network: wei, stroops, lamports.",
+  "relayer.v1.QuoteFunds": "Whether the balance of the relayer's account covers a transaction. Amounts are in the smallest unit of the network (wei, stroops, lamports), decimal.",
   "relayer.v1.QuoteFunds.sufficient": "True if the balance covers `cost` beside `reserved` and `must_remain`. Not set: the cost is unknown.",
   "relayer.v1.QuoteFunds.balance": "The balance.",
   "relayer.v1.QuoteFunds.reserved": "The most that the transactions in flight can cost.",

@@ -12,6 +12,7 @@ export * from '../../gen/relayer/v1/instance_service_pb.js';
 export * from '../../gen/relayer/v1/network_service_pb.js';
 export * from '../../gen/relayer/v1/notification_service_pb.js';
 export * from '../../gen/relayer/v1/overview_service_pb.js';
+export * from '../../gen/relayer/v1/quote_pb.js';
 export * from '../../gen/relayer/v1/relayer_service_pb.js';
 export * from '../../gen/relayer/v1/signer_service_pb.js';
 export * from '../../gen/relayer/v1/signing_service_pb.js';

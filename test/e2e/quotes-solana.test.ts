@@ -35,7 +35,7 @@ describe('quotes on Solana', () => {
       'Program 11111111111111111111111111111111 invoke [1]',
       'Program 11111111111111111111111111111111 success',
     ]);
-    assert.deepEqual([quote.funds.sufficient, quote.funds.cost], [true, Number(sol) + quote.fee]);
+    assert.deepEqual([quote.funds.sufficient, quote.funds.cost], [true, String(Number(sol) + quote.fee)]);
     for (const caller of rpcCallers(s.service.baseUrl)) {
       const answer = await caller.call('TransactionService', 'QuoteTransaction', { relayer_id: s.home.relayerId, solana: payment(sol) });
       assert.ok(answer.ok, `${caller.protocol} ${JSON.stringify(answer)}`);

@@ -71,7 +71,7 @@ export const quote = {
   accepted: true,
   refusals: [],
   would_succeed: true,
-  funds: { sufficient: true, balance: 998000000000000000000, reserved: 0, must_remain: 0, cost: 1000080850000000000 },
+  funds: { sufficient: true, balance: '998000000000000000000', reserved: '0', must_remain: '0', cost: '1000080850000000000' },
   transactions_ahead: 2,
   gas_limit: 23100,
   gas_estimate: 21000,
