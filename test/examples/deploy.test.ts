@@ -18,6 +18,7 @@ const folder = 'examples/deploy';
 const haproxy = ['/usr/sbin/haproxy', '/usr/local/sbin/haproxy'].find((path) => existsSync(path));
 const skip = haproxy === undefined ? 'skipped: haproxy is not installed (apt-get install haproxy)' : false;
 const withoutHelm = spawnSync('helm', ['version']).status === 0 ? false : 'skipped: helm is not installed';
+const withoutSystemd = spawnSync('systemd-analyze', ['--version']).status === 0 ? false : 'skipped: systemd-analyze is not installed';
 const healthPath = '/api/v1/health';
 const readyPath = '/api/v1/ready';
 /** Variables that the example's configuration file names. */
@@ -147,6 +148,24 @@ describe('examples/deploy', () => {
     assert.deepEqual(byKind.get('NetworkPolicy').spec.podSelector, { matchLabels });
     assert.equal(template.spec.serviceAccountName, byKind.get('ServiceAccount').metadata.name);
     assertSettings(container.env.map(({ name }: { name: string }) => name));
+  });
+
+  it('relayer.service is a unit of systemd with variables that exist, and its exposure is at most 3.0', {
+    skip: withoutSystemd,
+  }, async (test) => {
+    const text = await read('relayer.service');
+    assertSettings([...text.matchAll(/^Environment=(\w+)=/gm)].map(([, name = '']) => name).filter((name) => name !== 'NODE_OPTIONS'));
+    const dir = await mkdtemp(join(tmpdir(), 'relayer-unit-'));
+    test.after(() => rm(dir, { recursive: true }));
+    const unit = join(dir, 'relayer.service');
+    await writeFile(unit, text.replace('/usr/bin/node', process.execPath));
+    const analyze = (...args: readonly string[]) => {
+      const { status, stdout, stderr } = spawnSync('systemd-analyze', args, { encoding: 'utf8' });
+      return { status, text: `${stdout}${stderr}` };
+    };
+    assert.deepEqual(analyze('verify', unit), { status: 0, text: '' });
+    const security = analyze('security', '--offline=true', '--threshold=30', unit);
+    assert.equal(security.status, 0, security.text);
   });
 
   it('the chart has the version of the package, and its templates use every value that values.yaml has, and no other', async () => {
