@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import { type ErrorReason, type ReasonRules, reasonRules } from '../../src/core/errors/errors.js';
 import { type AppRig, askRest, type RestAnswer } from './app-rig.js';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -87,8 +88,15 @@ export async function readApiDocument(port: number): Promise<ApiDocument> {
         );
         assert.ok(texts.includes(body.message), `the document does not list the text ${body.message}: ${shown}`);
       }
+      const reason = answer.headers['x-error-reason'] as ErrorReason | undefined;
+      const helpsToWait = reason !== undefined && (reasonRules[reason] as ReasonRules).retry === 'after_delay';
+      if (helpsToWait) assert.ok('Retry-After' in at(resolved, ['headers']), `the document has no Retry-After: ${shown}`);
       for (const [name, header] of Object.entries(at(resolved, ['headers']))) {
         const value = answer.headers[name.toLowerCase()];
+        if (name === 'Retry-After') {
+          assert.equal(value !== undefined, helpsToWait, `${name}: ${shown}`);
+          continue;
+        }
         assert.notEqual(value, undefined, `${name} is missing: ${shown}`);
         const reasons = at(header as Json, ['schema']).enum;
         if (name === 'X-Error-Reason')

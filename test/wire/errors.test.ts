@@ -317,7 +317,13 @@ function envelopeOf({ error, message }: Told): string {
 function checkRest(answer: RestAnswer, told: Told): void {
   assert.equal(answer.text, envelopeOf(told));
   assert.equal(answer.status, told.status);
-  assert.deepEqual(Object.keys(answer.headers).sort(), [...everyError, ...Object.keys(told.headers ?? {})].sort());
+  const { retry }: ReasonRules = reasonRules[told.reason as ErrorReason];
+  const ofWaiting = retry === 'after_delay' ? ['retry-after'] : [];
+  assert.deepEqual(
+    Object.keys(answer.headers).sort(),
+    [...new Set([...everyError, ...ofWaiting, ...Object.keys(told.headers ?? {})])].sort(),
+  );
+  if (retry === 'after_delay') assert.match(String(answer.headers['retry-after']), /^[1-9]\d*$/);
   assert.equal(answer.headers['content-type'], 'application/json');
   assert.equal(answer.headers['content-length'], String(Buffer.byteLength(answer.text)));
   assert.equal(answer.headers['x-error-reason'], told.reason);

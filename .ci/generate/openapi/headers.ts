@@ -1,4 +1,4 @@
-import type { ErrorReason } from '../../../src/core/errors/errors.js';
+import { type ErrorReason, type ReasonRules, reasonRules } from '../../../src/core/errors/errors.js';
 import { refTo, type Schema } from './schema.js';
 
 const rateLimitNames = ['RateLimit', 'RateLimit-Policy'];
@@ -20,7 +20,10 @@ export const headerComponents: Readonly<Record<string, Schema>> = {
       'Maximum burst of calls (`q`) and seconds until an empty limit is full again (`w`): `"default";q=300;w=3`. Absent if the limit is switched off.',
     schema: { type: 'string' },
   },
-  'Retry-After': { description: 'Seconds to wait, at least 1.', schema: { type: 'integer', format: 'int32', minimum: 1 } },
+  'Retry-After': {
+    description: 'Seconds to wait, at least 1. Absent if a retry does not help.',
+    schema: { type: 'integer', format: 'int32', minimum: 1 },
+  },
   'WWW-Authenticate': { description: '`Bearer`.', schema: { type: 'string' } },
 };
 
@@ -31,8 +34,12 @@ export function answerHeaders({ rateLimited }: { readonly rateLimited: boolean }
 
 /** Returns the headers of an error. */
 export function errorHeaders(status: number, reasons: readonly ErrorReason[]): Readonly<Record<string, Schema>> {
-  const more =
-    status === 429 ? [...rateLimitNames, 'Retry-After'] : status === 401 ? ['WWW-Authenticate'] : status === 503 ? ['Retry-After'] : [];
+  const helpsToWait = reasons.some((reason) => (reasonRules[reason] as ReasonRules).retry === 'after_delay');
+  const more = [
+    ...(status === 429 ? rateLimitNames : []),
+    ...(status === 401 ? ['WWW-Authenticate'] : []),
+    ...(helpsToWait ? ['Retry-After'] : []),
+  ];
   return {
     'X-Error-Reason': { description: 'The reason, for programs.', schema: { type: 'string', enum: reasons } },
     ...refsTo(['X-Request-Id', ...more]),

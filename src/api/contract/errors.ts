@@ -55,6 +55,17 @@ export function isStoreAway(error: DomainError): boolean {
 /** The delay before a retry, for errors that state none. */
 const defaultRetryMs = 1_000;
 
+/** How long a caller waits before it tries again; null: waiting does not help. */
+export function retryAfterMsOf({ reason, retryAfterMs }: DomainError): number | null {
+  const { retry }: ReasonRules = reasonRules[reason];
+  return retry === 'after_delay' ? (retryAfterMs ?? defaultRetryMs) : null;
+}
+
+/** The header `Retry-After`: whole seconds. */
+export function retryAfterText(delayMs: number): string {
+  return String(Math.ceil(delayMs / 1_000));
+}
+
 /**
  * Returns the error for RPC callers: the kind's code, the sentence, and details of `google.rpc`: ErrorInfo with reason, fixed text and
  * metadata, BadRequest if fields are named, ResourceInfo if something is missing, RetryInfo if waiting helps, and RequestInfo. The domain
@@ -85,10 +96,10 @@ export function connectErrorFromDomainError(error: DomainError, requestId: strin
   if (resource !== undefined && resourceName !== undefined) {
     failure.details.push({ desc: ResourceInfoSchema, value: { resourceType: resource, resourceName } });
   }
-  if (retry === 'after_delay') {
-    const delayMs = error.retryAfterMs ?? defaultRetryMs;
+  const delayMs = retryAfterMsOf(error);
+  if (delayMs !== null) {
     failure.details.push({ desc: RetryInfoSchema, value: { retryDelay: durationFromMs(delayMs) } });
-    failure.metadata.set('retry-after', String(Math.ceil(delayMs / 1_000)));
+    failure.metadata.set('retry-after', retryAfterText(delayMs));
     failure.metadata.set(pushback, String(delayMs));
   }
   if (retry === 'never') failure.metadata.set(pushback, '-1');

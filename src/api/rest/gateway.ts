@@ -10,7 +10,7 @@ import type { Log } from '../../core/work/log.js';
 import type { JsonObject } from '../../json/json-value.js';
 import { type Call, callKey } from '../contract/call.js';
 import { errorTable } from '../contract/error-table.js';
-import { domainErrorOf, internal, isStoreAway } from '../contract/errors.js';
+import { domainErrorOf, internal, isStoreAway, retryAfterMsOf, retryAfterText } from '../contract/errors.js';
 import { objectOf } from '../contract/json-body.js';
 import type { MethodPlan } from '../contract/method-plan.js';
 import { type AnswerWriter, endOnShutdown, isGone, writable } from '../http/answer.js';
@@ -268,7 +268,8 @@ function writeJson(exchange: RestExchange, status: number, text: string, headers
 function writeError(exchange: RestExchange, error: DomainError): void {
   exchange.call.failure = error;
   const headers: Header[] = [];
-  if (error.retryAfterMs !== undefined) headers.push(['retry-after', String(Math.ceil(error.retryAfterMs / 1_000))]);
+  const delayMs = retryAfterMsOf(error);
+  if (delayMs !== null) headers.push(['retry-after', retryAfterText(delayMs)]);
   headers.push(['x-error-reason', error.reason]);
   if (error.kind === 'unauthenticated' && !exchange.headers.some(([name]) => name === 'www-authenticate'))
     headers.push(['www-authenticate', 'Bearer']);
