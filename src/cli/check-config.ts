@@ -11,7 +11,7 @@ export function registerCheckConfig(program: Command): void {
     .description('check the settings and the configuration file, and report every problem at once')
     .addHelpText(
       'after',
-      '\nDoes not open a database or a connection, and does not decrypt a keystore.\n\nExample:\n  CONFIG_DIR=./config relayer check-config',
+      '\nReads the files of keystores and certificates. Does not open a database or a connection, and does not decrypt a keystore.\n\nExample:\n  CONFIG_DIR=./config relayer check-config',
     )
     .addHelpText('after', settingsHelp())
     .action(checkConfig);

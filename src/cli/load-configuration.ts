@@ -7,16 +7,16 @@ import type { ReadKeystore } from '../config/signer-entries.js';
 import { KeystoreError } from '../signers/local/keystore-error.js';
 import { keystoreFrom } from '../signers/local/open-signer.js';
 import { addressFromUrl } from '../storage/database-url.js';
-
-/** The bits of a file's mode that let its group or everyone read it. */
-const readableByOthers = 0o044;
+import { checkCertificate } from './check-certificate.js';
+import { readableByOthers } from './readable-by-others.js';
 
 /** Reads the settings and the configuration file. Throws ConfigError with every problem of both. */
 export async function loadConfiguration(env: Environment): Promise<{ readonly settings: Settings; readonly config: LoadedConfig }> {
   const problems: Problem[] = [];
   const notices: string[] = [];
   const settings = await collect(problems, notices, () => loadSettings(env));
-  if (settings !== undefined) problems.push(...databaseUrlProblems(settings.databaseUrl));
+  const certificate = settings === undefined ? null : checkCertificate(settings, Date.now());
+  if (settings !== undefined) problems.push(...databaseUrlProblems(settings.databaseUrl), ...(certificate?.problems ?? []));
   const keystores = createKeystoreFiles();
   const config = await collect(problems, notices, () => {
     const source = { dir: readSetting(env, 'configDir'), fileName: readSetting(env, 'configFileName'), env };
@@ -24,7 +24,8 @@ export async function loadConfiguration(env: Environment): Promise<{ readonly se
   });
   if (settings === undefined || config === undefined || problems.length > 0)
     throw new ConfigError(problems, [...notices, ...(settings?.notices ?? []), ...(config?.notices ?? [])]);
-  return { settings, config: { ...config, notices: [...config.notices, ...keystores.notices()] } };
+  const ofFiles = [...keystores.notices(), ...(certificate?.notices ?? [])];
+  return { settings, config: { ...config, notices: [...config.notices, ...ofFiles] } };
 }
 
 /** What opening the database would refuse in its URL, and in the files that the URL names. */

@@ -6,9 +6,11 @@ import { chmod } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { checkCertificate } from '../../src/cli/check-certificate.js';
 import { cheapKeystore } from '../support/cheap-keystore.js';
 import { runCli } from '../support/run-cli.js';
 import { sampleConfig, sampleSigner } from '../support/sample-config.js';
+import { selfSigned } from '../support/self-signed.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 
 const settings = { API_KEY: 'k'.repeat(32), STORAGE_ENCRYPTION_KEY: Buffer.alloc(32, 7).toString('base64'), KEY_PASSPHRASE: 'hunter2' };
@@ -126,6 +128,8 @@ test('check-config: refuses what serve would refuse in DATABASE_URL, and accepts
     'postgres://u:hunter2@db:70000/relayer': /invalid port/,
     'postgres://u:hunter2@db/relayer?sslrootcert=/missing/ca.crt': /cannot read the file of sslrootcert/,
     'postgres://u:hunter2@db/relayer?target_session_attrs=standby': /use read-write/,
+    'postgres://u:p@ss/w:hunter2@db:5432/relayer': /is not a valid PostgreSQL URL; .* %2F for a slash/,
+    'postgres://u:p/hunter2@db:5432/relayer': /is not a valid PostgreSQL URL; .* %2F for a slash/,
   };
   for (const [url, reason] of Object.entries(refusals)) {
     const { exitCode, stderr } = await runCli(['check-config'], { ...env, DATABASE_URL: url });
@@ -136,4 +140,52 @@ test('check-config: refuses what serve would refuse in DATABASE_URL, and accepts
   }
   const url = 'postgres://u@/relayer?host=db1,db2&port=5432,5433&target_session_attrs=read-write';
   assert.equal((await runCli(['check-config'], { ...env, DATABASE_URL: url })).exitCode, 0);
+});
+
+test('check-config, serve: name the variable of a certificate or a key that cannot be used', async () => {
+  const [one, other] = [await selfSigned(), await selfSigned()];
+  const folder = await temporaryFolder({ 'cert.pem': one.certPem, 'key.pem': one.keyPem, 'other.pem': other.keyPem, 'text.pem': 'no PEM' });
+  const at = (name: string) => join(folder, name);
+  for (const name of ['key.pem', 'other.pem']) await chmod(at(name), 0o600);
+  const env = { ...settings, CONFIG_DIR: await folderWithKeystore(), DATABASE_URL: `sqlite:${at('relayer.db')}`, APP_PORT: '0' };
+  const told = async (command: string, cert: string, key: string) => {
+    const { exitCode, stderr } = await runCli([command], { ...env, TLS_CERT_FILE: at(cert), TLS_KEY_FILE: at(key) });
+    return [exitCode, stderr.replaceAll(folder, '')];
+  };
+  const refusals = [
+    ['missing.pem', 'key.pem', 'TLS_CERT_FILE: the file /missing.pem does not exist'],
+    ['text.pem', 'key.pem', 'TLS_CERT_FILE: the file /text.pem has no certificate in PEM'],
+    ['cert.pem', 'missing.pem', 'TLS_KEY_FILE: the file /missing.pem does not exist'],
+    ['cert.pem', 'text.pem', 'TLS_KEY_FILE: the file /text.pem has no private key in PEM without a passphrase'],
+    ['cert.pem', 'other.pem', 'TLS_KEY_FILE: is not the key of the certificate in /cert.pem'],
+  ] as const;
+  for (const [cert, key, problem] of refusals)
+    for (const command of ['check-config', 'serve'])
+      assert.deepEqual(await told(command, cert, key), [2, `error: the configuration has 1 problem:\n  ${problem}\n`]);
+  assert.ok(!existsSync(at('relayer.db')));
+  // The certificate is valid for one day.
+  const [exitCode, notes] = await told('check-config', 'cert.pem', 'key.pem');
+  assert.equal(exitCode, 0);
+  assert.match(String(notes), /^note: the certificate in \/cert\.pem expires at \d{4}-\d\d-\d\dT[\d:.]+Z\n$/);
+  await chmod(at('key.pem'), 0o640);
+  assert.match(
+    String((await told('check-config', 'cert.pem', 'key.pem'))[1]),
+    /note: the private key \/key\.pem can be read by other users/,
+  );
+});
+
+test('a certificate that has expired, or that is not valid yet, is a note', async () => {
+  const { certPem, keyPem } = await selfSigned();
+  const folder = await temporaryFolder({ 'cert.pem': certPem, 'key.pem': keyPem });
+  await chmod(join(folder, 'key.pem'), 0o600);
+  const files = { tlsCertFile: join(folder, 'cert.pem'), tlsKeyFile: join(folder, 'key.pem') };
+  const day = 24 * 3_600_000;
+  for (const [days, note] of [
+    [2, /expired at/],
+    [-2, /is not valid before/],
+  ] as const) {
+    const { problems, notices } = checkCertificate(files, Date.now() + days * day);
+    assert.deepEqual(problems, []);
+    assert.match(notices.join(), note);
+  }
 });

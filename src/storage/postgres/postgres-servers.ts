@@ -69,12 +69,11 @@ const form =
  * message is for the operator; it omits the URL, which may contain a password.
  */
 export function serversOf(databaseUrl: string): readonly ServerOptions[] {
-  // A password may have an @ that is not encoded, so the last one ends it.
+  // A password may have an @ that is not encoded, so the last one before the path ends it.
   const parts = /^postgres(?:ql)?:\/\/(?:([^/?#]*)@)?([^/?#@]*)(?:\/([^?#]*))?(?:\?([^#]*))?$/.exec(databaseUrl);
   const [, login, authority = '', path = '', query = ''] = parts ?? [];
-  // Without a login, an @ in the path says that a password has a slash: its beginning would count as a host and a port.
-  if (parts === null || (login === undefined && path.includes('@')))
-    throw new Error(`the database URL is not a valid PostgreSQL URL; ${form}`);
+  // An @ in the path says that a password has a slash: its beginning would count as a host, and its end as a database.
+  if (parts === null || path.includes('@')) throw new Error(`the database URL is not a valid PostgreSQL URL; ${form}`);
   // As in libpq, the last value of a parameter counts.
   const parameters = new Map(new URLSearchParams(query));
   requireKnown(parameters, query);
