@@ -12,7 +12,7 @@ import { createAuthenticate } from '../core/access/authenticate.js';
 import { createDefinitionWriter } from '../core/definitions/definition-writer.js';
 import { createTestLimit } from '../core/notification/test-limit.js';
 import { createOverview } from '../core/overview/overview.js';
-import { blockTimeMsOf } from '../core/ports/chain.js';
+import { blockTimeMsOf } from '../core/ports/chain/head.js';
 import type { Directory } from '../core/ports/directory.js';
 import type { Leases } from '../core/ports/leases.js';
 import type { Telemetry } from '../core/ports/telemetry.js';

@@ -2,7 +2,7 @@ import type { buildConnector } from 'undici';
 import type { RpcOptions } from '../chains/rpc/endpoint.js';
 import { networkIdOf } from '../core/network/networks.js';
 import type { NodeUrlPolicy } from '../core/network/node-url-policy.js';
-import type { Chain } from '../core/ports/chain.js';
+import type { Chain } from '../core/ports/chain/chain.js';
 import type { Meter, Telemetry } from '../core/ports/telemetry.js';
 import type { Network, RpcUrl } from '../core/records/network.js';
 import type { Log } from '../core/work/log.js';

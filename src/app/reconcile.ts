@@ -4,7 +4,7 @@ import type { RelayerEntry } from '../config/relayer-entries.js';
 import type { DefinitionWrite, StoredDefinitions } from '../core/definitions/definition-writer.js';
 import { DomainError } from '../core/errors/errors.js';
 import { networkIdOf } from '../core/network/networks.js';
-import type { Chain } from '../core/ports/chain.js';
+import type { Chain } from '../core/ports/chain/chain.js';
 import type { Network, RpcUrl } from '../core/records/network.js';
 import type { Relayer } from '../core/records/relayer.js';
 import type { ChangeableDirectory } from '../core/relayer/create-directory.js';

@@ -1,4 +1,4 @@
-import type { Chain } from '../core/ports/chain.js';
+import type { Chain } from '../core/ports/chain/chain.js';
 import type { Directory } from '../core/ports/directory.js';
 import type { Leases, Work } from '../core/ports/leases.js';
 import { laneOf, maxInFlightOf, type Relayer } from '../core/records/relayer.js';

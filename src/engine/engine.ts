@@ -1,4 +1,4 @@
-import type { Chain } from '../core/ports/chain.js';
+import type { Chain } from '../core/ports/chain/chain.js';
 import type { DatabaseState } from '../core/ports/database-state.js';
 import type { Directory } from '../core/ports/directory.js';
 import type { Lanes } from '../core/ports/lanes.js';

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { DomainError } from '../core/errors/errors.js';
-import type { Chain, Head } from '../core/ports/chain.js';
+import type { Chain } from '../core/ports/chain/chain.js';
+import type { Head } from '../core/ports/chain/head.js';
 import type { Directory } from '../core/ports/directory.js';
 import type { RecordRelayerState } from '../core/ports/record-event.js';
 import type { LaneChanges, LaneReads } from '../core/ports/store/lanes.js';

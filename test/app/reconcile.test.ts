@@ -10,7 +10,7 @@ import type { RelayerEntry } from '../../src/config/relayer-entries.js';
 import type { SignerEntry } from '../../src/config/signer-entries.js';
 import type { DefinitionWrite, StoredDefinitions } from '../../src/core/definitions/definition-writer.js';
 import { DomainError } from '../../src/core/errors/errors.js';
-import type { Chain } from '../../src/core/ports/chain.js';
+import type { Chain } from '../../src/core/ports/chain/chain.js';
 import type { Definition } from '../../src/core/records/definition.js';
 import type { Relayer } from '../../src/core/records/relayer.js';
 import { createDirectory } from '../../src/core/relayer/create-directory.js';

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { DomainError } from '../../src/core/errors/errors.js';
-import type { Chain, ContentRequest, Draft, DraftRequest, Receipt, Sequence } from '../../src/core/ports/chain.js';
+import type { Chain } from '../../src/core/ports/chain/chain.js';
+import type { Draft, DraftRequest } from '../../src/core/ports/chain/drafts.js';
+import type { Receipt } from '../../src/core/ports/chain/outcomes.js';
+import type { ContentRequest } from '../../src/core/ports/chain/requests.js';
+import type { Sequence } from '../../src/core/ports/chain/slots.js';
 import type { Signer } from '../../src/core/ports/signer.js';
 import { laneOf, type Relayer } from '../../src/core/records/relayer.js';
 import type { Attempt, Content } from '../../src/core/records/transaction.js';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { keyKinds } from '../../src/app/key-kinds.js';
 import { DomainError } from '../../src/core/errors/errors.js';
-import type { Chain } from '../../src/core/ports/chain.js';
+import type { Chain } from '../../src/core/ports/chain/chain.js';
 import type { Ed25519Signer, Secp256k1Signer } from '../../src/core/ports/signer.js';
 import type { EvmSignature } from '../../src/core/records/evm.js';
 import { cancelTransaction } from '../../src/core/transaction/cancel-transaction.js';

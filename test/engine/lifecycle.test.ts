@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { afterEach, describe, it } from 'node:test';
-import type { Chain, Sequence } from '../../src/core/ports/chain.js';
+import type { Chain } from '../../src/core/ports/chain/chain.js';
+import type { Sequence } from '../../src/core/ports/chain/slots.js';
 import { soleDatabase } from '../../src/core/ports/database-state.js';
 import type { Work } from '../../src/core/ports/leases.js';
 import { StoreAwayError } from '../../src/core/ports/store/change.js';

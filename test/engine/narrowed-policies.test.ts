@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { Account, Asset, Keypair, Operation, TransactionBuilder } from '@stellar/stellar-sdk';
 import { keccak256 } from 'ethers';
-import type { Chain } from '../../src/core/ports/chain.js';
+import type { Chain } from '../../src/core/ports/chain/chain.js';
 import type { EvmRequest } from '../../src/core/records/evm.js';
 import type { EvmPolicies, RelayerPolicies, SolanaPolicies, StellarPolicies } from '../../src/core/records/relayer.js';
 import type { SolanaRequest } from '../../src/core/records/solana.js';

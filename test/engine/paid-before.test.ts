@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { Wallet } from 'ethers';
 import { nodeUnavailable } from '../../src/chains/rpc/node-error.js';
-import type { Chain } from '../../src/core/ports/chain.js';
+import type { Chain } from '../../src/core/ports/chain/chain.js';
 import { openStore } from '../../src/storage/open-store.js';
 import { restore } from '../../src/storage/restore.js';
 import { startAnvil } from '../support/anvil.js';

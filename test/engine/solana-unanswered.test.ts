@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { nodeUnavailable } from '../../src/chains/rpc/node-error.js';
-import type { Chain } from '../../src/core/ports/chain.js';
+import type { Chain } from '../../src/core/ports/chain/chain.js';
 import { startSolana } from '../../src/sandbox/solana/start-solana.js';
 import { startSolanaEngine } from '../support/engine-rig.js';
 import { solanaKey, transferInstruction } from '../support/solana.js';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { address, createAddressWithSeed } from '@solana/kit';
 import { nodeUnavailable } from '../../src/chains/rpc/node-error.js';
-import type { Chain } from '../../src/core/ports/chain.js';
+import type { Chain } from '../../src/core/ports/chain/chain.js';
 import type { SolanaInstruction } from '../../src/core/records/solana.js';
 import type { Attempt } from '../../src/core/records/transaction.js';
 import { endWaiting } from '../../src/core/transaction/end-waiting.js';

@@ -12,7 +12,7 @@ import {
   TransactionBuilder,
 } from '@stellar/stellar-sdk';
 import { DomainError } from '../../src/core/errors/errors.js';
-import type { Chain } from '../../src/core/ports/chain.js';
+import type { Chain } from '../../src/core/ports/chain/chain.js';
 import type { StellarAttemptFields, StellarRequest } from '../../src/core/records/stellar.js';
 import type { Attempt } from '../../src/core/records/transaction.js';
 import { cancelTransaction } from '../../src/core/transaction/cancel-transaction.js';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { DomainError } from '../../src/core/errors/errors.js';
-import type { ContentRequest } from '../../src/core/ports/chain.js';
+import type { ContentRequest } from '../../src/core/ports/chain/requests.js';
 import { cancelTransaction } from '../../src/core/transaction/cancel-transaction.js';
 import { replaceTransaction } from '../../src/core/transaction/replace-transaction.js';
 import { sendTransaction } from '../../src/core/transaction/send-transaction.js';

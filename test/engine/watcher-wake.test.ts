@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { it, type TestContext } from 'node:test';
-import type { Head } from '../../src/core/ports/chain.js';
+import type { Head } from '../../src/core/ports/chain/head.js';
 import type { Transaction } from '../../src/core/records/transaction.js';
 import { sendTransaction } from '../../src/core/transaction/send-transaction.js';
 import type { HeadListener } from '../../src/engine/watcher.js';

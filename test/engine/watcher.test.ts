@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import type { Chain, Head } from '../../src/core/ports/chain.js';
+import type { Chain } from '../../src/core/ports/chain/chain.js';
+import type { Head } from '../../src/core/ports/chain/head.js';
 import { createDirectory } from '../../src/core/relayer/create-directory.js';
 import { systemClock } from '../../src/core/work/clock.js';
 import { systemTimers } from '../../src/core/work/timers.js';

@@ -1,5 +1,5 @@
 import { DomainError } from '../../src/core/errors/errors.js';
-import type { ContentRequest } from '../../src/core/ports/chain.js';
+import type { ContentRequest } from '../../src/core/ports/chain/requests.js';
 import { SigningHeldError } from '../../src/core/ports/database-state.js';
 import { ConflictError, StoreAwayError } from '../../src/core/ports/store/change.js';
 import { cancelPendingTransactions, cancelTransaction } from '../../src/core/transaction/cancel-transaction.js';

@@ -1,4 +1,4 @@
-import type { Sequence } from '../../src/core/ports/chain.js';
+import type { Sequence } from '../../src/core/ports/chain/slots.js';
 import type { DoubtedNonce } from '../../src/engine/lane/account-numbers.js';
 import type { LaneContext } from '../../src/engine/lane/lane-context.js';
 import type { LaneStore } from '../../src/engine/lane/lane-inputs.js';

@@ -1,6 +1,6 @@
 import type { RpcOptions } from '../../src/chains/rpc/endpoint.js';
 import { eventFor } from '../../src/core/notification/events.js';
-import type { Chain } from '../../src/core/ports/chain.js';
+import type { Chain } from '../../src/core/ports/chain/chain.js';
 import { soleDatabase } from '../../src/core/ports/database-state.js';
 import type { Leases, Work } from '../../src/core/ports/leases.js';
 import type { Signer } from '../../src/core/ports/signer.js';

@@ -1,4 +1,4 @@
-import type { Chain } from '../../src/core/ports/chain.js';
+import type { Chain } from '../../src/core/ports/chain/chain.js';
 import type { ChainParts, Service, SimRelayer } from './service.js';
 import type { Wires } from './wires.js';
 

@@ -6,7 +6,7 @@ import { addressFromPublicKey as solanaAddressOf } from '../../src/chains/solana
 import { createSolanaChain } from '../../src/chains/solana/solana-chain.js';
 import { addressFromPublicKey as stellarAddressOf } from '../../src/chains/stellar/address.js';
 import { createStellarChain } from '../../src/chains/stellar/stellar-chain.js';
-import type { Chain } from '../../src/core/ports/chain.js';
+import type { Chain } from '../../src/core/ports/chain/chain.js';
 import type { HeldTransaction } from '../../src/core/ports/database-state.js';
 import type { Leases } from '../../src/core/ports/leases.js';
 import type { Rewind } from '../../src/core/ports/shared-database.js';

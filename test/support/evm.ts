@@ -1,5 +1,7 @@
 import type { EvmChain } from '../../src/chains/evm/evm-chain.js';
-import type { BroadcastOutcome, Chain, DraftRequest, Receipt } from '../../src/core/ports/chain.js';
+import type { Chain } from '../../src/core/ports/chain/chain.js';
+import type { DraftRequest } from '../../src/core/ports/chain/drafts.js';
+import type { BroadcastOutcome, Receipt } from '../../src/core/ports/chain/outcomes.js';
 import type { EvmAttemptFields, EvmContent, EvmRequest } from '../../src/core/records/evm.js';
 import type { EvmNetwork } from '../../src/core/records/network.js';
 import { onNetwork } from '../../src/core/records/on-network.js';

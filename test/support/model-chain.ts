@@ -4,7 +4,10 @@ import { minimumToOutbid, minimumToOutbidContent } from '../../src/chains/evm/pr
 import { nodeUnavailable } from '../../src/chains/rpc/node-error.js';
 import { choosePrice, type PriceChoice } from '../../src/core/fees/choose-price.js';
 import { bidOf, maxCostPerGasWei } from '../../src/core/fees/price.js';
-import type { BroadcastOutcome, Chain, Draft, Head, Receipt, Refusal, SecondReading, SenderUse } from '../../src/core/ports/chain.js';
+import type { Chain } from '../../src/core/ports/chain/chain.js';
+import type { Draft, Refusal } from '../../src/core/ports/chain/drafts.js';
+import type { Head } from '../../src/core/ports/chain/head.js';
+import type { BroadcastOutcome, Receipt, SecondReading, SenderUse } from '../../src/core/ports/chain/outcomes.js';
 import type { EvmDraft, EvmPrice, EvmPricing } from '../../src/core/records/evm.js';
 import type { Network } from '../../src/core/records/network.js';
 import { onNetwork } from '../../src/core/records/on-network.js';

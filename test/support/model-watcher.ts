@@ -1,5 +1,6 @@
 import { join } from 'node:path';
-import type { Chain, Head } from '../../src/core/ports/chain.js';
+import type { Chain } from '../../src/core/ports/chain/chain.js';
+import type { Head } from '../../src/core/ports/chain/head.js';
 import type { Store } from '../../src/core/ports/store/store.js';
 import { createDirectory } from '../../src/core/relayer/create-directory.js';
 import type { Timers } from '../../src/core/work/timers.js';

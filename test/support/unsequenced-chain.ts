@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
-import type { AttemptOutcome, BroadcastOutcome, Chain, Refusal } from '../../src/core/ports/chain.js';
+import type { Chain } from '../../src/core/ports/chain/chain.js';
+import type { Refusal } from '../../src/core/ports/chain/drafts.js';
+import type { AttemptOutcome, BroadcastOutcome } from '../../src/core/ports/chain/outcomes.js';
 import type { EvmDraft } from '../../src/core/records/evm.js';
 import type { Network } from '../../src/core/records/network.js';
 import { onNetwork } from '../../src/core/records/on-network.js';

@@ -1,5 +1,5 @@
 import { DomainError } from '../../src/core/errors/errors.js';
-import type { Chain } from '../../src/core/ports/chain.js';
+import type { Chain } from '../../src/core/ports/chain/chain.js';
 
 /** What the node does with a call when the test releases it. */
 export type AttemptOutcome = 'answered' | 'not_asked' | 'answer_lost';

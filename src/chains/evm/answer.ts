@@ -1,4 +1,4 @@
-import type { Head } from '../../core/ports/chain.js';
+import type { Head } from '../../core/ports/chain/head.js';
 import { objectFrom } from '../rpc/answer.js';
 import { MalformedAnswerError } from '../rpc/node-error.js';
 

@@ -1,4 +1,4 @@
-import type { BroadcastOutcome, Obstacle } from '../../core/ports/chain.js';
+import type { BroadcastOutcome, Obstacle } from '../../core/ports/chain/outcomes.js';
 
 /** One kind of rejection, and how nodes word it. */
 export interface BroadcastRule {

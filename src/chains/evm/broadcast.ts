@@ -1,4 +1,5 @@
-import type { BroadcastOutcome, Chain } from '../../core/ports/chain.js';
+import type { Chain } from '../../core/ports/chain/chain.js';
+import type { BroadcastOutcome } from '../../core/ports/chain/outcomes.js';
 import type { EvmNetwork } from '../../core/records/network.js';
 import type { Log } from '../../core/work/log.js';
 import type { RpcCall } from '../rpc/json-rpc.js';

@@ -1,4 +1,4 @@
-import type { FeeBumpRequest, Refusal } from '../../core/ports/chain.js';
+import type { FeeBumpRequest, Refusal } from '../../core/ports/chain/drafts.js';
 import { max } from '../../core/records/bigints.js';
 import type { EvmDraft } from '../../core/records/evm.js';
 import { onNetwork } from '../../core/records/on-network.js';

@@ -1,4 +1,4 @@
-import type { Head } from '../../core/ports/chain.js';
+import type { Head } from '../../core/ports/chain/head.js';
 import { min } from '../../core/records/bigints.js';
 import type { EvmNetwork } from '../../core/records/network.js';
 import type { DurationClock } from '../../core/work/clock.js';

@@ -1,6 +1,7 @@
 import { DomainError, invalidField } from '../../core/errors/errors.js';
 import { type IsRefused, nothingRefused, readAll } from '../../core/errors/read-all.js';
-import { forbiddenBecause, type Refusal, type RequestContext } from '../../core/ports/chain.js';
+import { forbiddenBecause, type Refusal } from '../../core/ports/chain/drafts.js';
+import type { RequestContext } from '../../core/ports/chain/requests.js';
 import type { EvmContent, EvmPricing, EvmRequest, Speed } from '../../core/records/evm.js';
 import type { EvmNetwork } from '../../core/records/network.js';
 import { onNetwork } from '../../core/records/on-network.js';

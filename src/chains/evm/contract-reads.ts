@@ -1,7 +1,7 @@
 import { AbiCoder, type ParamType } from 'ethers/abi';
 import { invalidField } from '../../core/errors/errors.js';
 import { readAll } from '../../core/errors/read-all.js';
-import type { ContractCalls, ContractReading, ForwardedAnswer } from '../../core/ports/chain.js';
+import type { ContractCalls, ContractReading, ForwardedAnswer } from '../../core/ports/chain/requests.js';
 import { nodeText } from '../rpc/answer.js';
 import { abiErrorOf } from './abi-function.js';
 import { readAddress } from './address.js';

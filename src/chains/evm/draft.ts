@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { isUnavailable, nullIfUnavailable } from '../../core/errors/unavailable.js';
 import { maxCost } from '../../core/fees/price.js';
-import type { DraftRequest, FeeBumpRequest, Refusal } from '../../core/ports/chain.js';
+import type { DraftRequest, FeeBumpRequest, Refusal } from '../../core/ports/chain/drafts.js';
 import { max, min } from '../../core/records/bigints.js';
 import type { EvmContent, EvmDraft } from '../../core/records/evm.js';
 import type { EvmNetwork } from '../../core/records/network.js';

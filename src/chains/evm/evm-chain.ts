@@ -1,5 +1,8 @@
 import { isUnavailable } from '../../core/errors/unavailable.js';
-import type { Chain, DraftRequest, FeeBumpRequest, Head, Refusal, Sequence } from '../../core/ports/chain.js';
+import type { Chain } from '../../core/ports/chain/chain.js';
+import type { DraftRequest, FeeBumpRequest, Refusal } from '../../core/ports/chain/drafts.js';
+import type { Head } from '../../core/ports/chain/head.js';
+import type { Sequence } from '../../core/ports/chain/slots.js';
 import { max } from '../../core/records/bigints.js';
 import type { EvmDraft, Speed } from '../../core/records/evm.js';
 import type { EvmNetwork } from '../../core/records/network.js';

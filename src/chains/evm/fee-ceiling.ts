@@ -1,6 +1,6 @@
 import { highestToFree } from '../../core/fees/choose-price.js';
 import { loweredTo, maxCostPerGasWei, reaches } from '../../core/fees/price.js';
-import type { Refusal } from '../../core/ports/chain.js';
+import type { Refusal } from '../../core/ports/chain/drafts.js';
 import type { EvmPrice } from '../../core/records/evm.js';
 import type { EvmNetwork } from '../../core/records/network.js';
 import type { Attempt } from '../../core/records/transaction.js';

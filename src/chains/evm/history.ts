@@ -1,5 +1,6 @@
 import { DomainError } from '../../core/errors/errors.js';
-import type { BlockRange, NonceAnswer, NoSender, SenderUse } from '../../core/ports/chain.js';
+import type { BlockRange } from '../../core/ports/chain/head.js';
+import type { NonceAnswer, NoSender, SenderUse } from '../../core/ports/chain/outcomes.js';
 import { lowerMedian, max } from '../../core/records/bigints.js';
 import type { BlockMemory } from '../../core/work/block-memory.js';
 import { remember } from '../../core/work/remember.js';

@@ -1,5 +1,5 @@
 import { nullIfUnavailable } from '../../core/errors/unavailable.js';
-import type { MarketView } from '../../core/ports/chain.js';
+import type { MarketView } from '../../core/ports/chain/chain.js';
 import { max } from '../../core/records/bigints.js';
 import type { EvmPrice, Speed } from '../../core/records/evm.js';
 import type { BlockMemory } from '../../core/work/block-memory.js';

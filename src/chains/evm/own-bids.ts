@@ -1,5 +1,5 @@
 import { bidOf } from '../../core/fees/price.js';
-import type { Receipt } from '../../core/ports/chain.js';
+import type { Receipt } from '../../core/ports/chain/outcomes.js';
 import { max, min } from '../../core/records/bigints.js';
 import type { EvmPrice } from '../../core/records/evm.js';
 import { remember } from '../../core/work/remember.js';

@@ -1,6 +1,6 @@
 import { choosePrice, type PriceChoice } from '../../core/fees/choose-price.js';
 import { type Bid, minimumOutbid } from '../../core/fees/price.js';
-import type { Refusal } from '../../core/ports/chain.js';
+import type { Refusal } from '../../core/ports/chain/drafts.js';
 import type { EvmPrice, EvmPricing } from '../../core/records/evm.js';
 import type { EvmNetwork } from '../../core/records/network.js';
 import { onNetwork } from '../../core/records/on-network.js';

@@ -1,4 +1,4 @@
-import type { Receipt, SenderUse } from '../../core/ports/chain.js';
+import type { Receipt, SenderUse } from '../../core/ports/chain/outcomes.js';
 import { max } from '../../core/records/bigints.js';
 import { type Answer, listFrom, objectFrom } from '../rpc/answer.js';
 import { MalformedAnswerError, type NodeError } from '../rpc/node-error.js';

@@ -1,7 +1,8 @@
 import type { ParamType } from 'ethers/abi';
 import { expectedCostPerGasWei, maxCost } from '../../core/fees/price.js';
-import { failureOf, isRefusal, type QuoteRequest, type Refusal } from '../../core/ports/chain.js';
-import type { EvmQuote, QuotedFailure, QuotedPrice } from '../../core/ports/quote.js';
+import { failureOf, isRefusal, type Refusal } from '../../core/ports/chain/drafts.js';
+import type { EvmQuote, QuotedFailure, QuotedPrice } from '../../core/ports/chain/quote.js';
+import type { QuoteRequest } from '../../core/ports/chain/requests.js';
 import type { EvmContent, EvmPrice, EvmPricing, EvmRequest } from '../../core/records/evm.js';
 import { onNetwork } from '../../core/records/on-network.js';
 import { NodeError, nodeUnavailable } from '../rpc/node-error.js';

@@ -1,4 +1,4 @@
-import type { Receipt } from '../../core/ports/chain.js';
+import type { Receipt } from '../../core/ports/chain/outcomes.js';
 import type { MinedFacts } from '../../core/records/transaction.js';
 import { type Answer, listFrom, objectFrom } from '../rpc/answer.js';
 import { MalformedAnswerError } from '../rpc/node-error.js';

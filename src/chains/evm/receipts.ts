@@ -1,5 +1,6 @@
 import { DomainError } from '../../core/errors/errors.js';
-import type { BlockRange, Receipt, ReceiptAnswers, SecondReading } from '../../core/ports/chain.js';
+import type { BlockRange } from '../../core/ports/chain/head.js';
+import type { Receipt, ReceiptAnswers, SecondReading } from '../../core/ports/chain/outcomes.js';
 import { monotonicMs } from '../../core/work/clock.js';
 import type { Log } from '../../core/work/log.js';
 import { NodeError } from '../rpc/node-error.js';

@@ -2,7 +2,7 @@ import { ParamType } from 'ethers/abi';
 import { TypedDataEncoder } from 'ethers/hash';
 import { invalidField } from '../../core/errors/errors.js';
 import { readAll } from '../../core/errors/read-all.js';
-import type { TypedData, TypedDataRequest } from '../../core/ports/chain.js';
+import type { TypedData, TypedDataRequest } from '../../core/ports/chain/requests.js';
 import { shownName } from '../../core/text/safe-text.js';
 import type { JsonObject, JsonValue } from '../../json/json-value.js';
 import { jsonOf, leafTypes, maxParameters, maxTypeDepth, nameSyntax, wordsOf } from './abi-function.js';

@@ -1,4 +1,5 @@
-import type { EndpointState, EndpointView, NonceAnswer } from '../../core/ports/chain.js';
+import type { EndpointState, EndpointView } from '../../core/ports/chain/chain.js';
+import type { NonceAnswer } from '../../core/ports/chain/outcomes.js';
 import type { DurationClock } from '../../core/work/clock.js';
 import type { Log } from '../../core/work/log.js';
 import type { Endpoint } from './endpoint.js';

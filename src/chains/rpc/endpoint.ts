@@ -1,5 +1,5 @@
 import type { buildConnector } from 'undici';
-import type { NodeCalls } from '../../core/ports/chain.js';
+import type { NodeCalls } from '../../core/ports/chain/chain.js';
 import type { Telemetry } from '../../core/ports/telemetry.js';
 import type { Network, RpcUrl } from '../../core/records/network.js';
 import type { CallMark } from '../../core/work/breaker.js';

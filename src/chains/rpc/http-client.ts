@@ -2,7 +2,7 @@ import { performance } from 'node:perf_hooks';
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate } from 'node:zlib';
 import { type buildConnector, type Dispatcher, Pool } from 'undici';
-import type { NodeCalls } from '../../core/ports/chain.js';
+import type { NodeCalls } from '../../core/ports/chain/chain.js';
 import type { Telemetry } from '../../core/ports/telemetry.js';
 import type { RpcUrl } from '../../core/records/network.js';
 import { percentDecoded, secretPartsOf, secretPartsOfHeader } from '../../core/text/safe-text.js';

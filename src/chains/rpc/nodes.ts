@@ -1,5 +1,6 @@
 import { DomainError } from '../../core/errors/errors.js';
-import type { Chain, ForwardedAnswer } from '../../core/ports/chain.js';
+import type { Chain } from '../../core/ports/chain/chain.js';
+import type { ForwardedAnswer } from '../../core/ports/chain/requests.js';
 import { type BlockMemory, createBlockMemory } from '../../core/work/block-memory.js';
 import { memberText } from '../../json/json-reader.js';
 import type { RpcOptions } from './endpoint.js';

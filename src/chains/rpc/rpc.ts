@@ -1,4 +1,4 @@
-import type { EndpointView, NodeCalls } from '../../core/ports/chain.js';
+import type { EndpointView, NodeCalls } from '../../core/ports/chain/chain.js';
 import { noTelemetry } from '../../core/ports/telemetry.js';
 import { systemClock } from '../../core/work/clock.js';
 import { type BatchOptions, type CallOptions, createCallRouter } from './call-router.js';

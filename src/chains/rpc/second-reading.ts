@@ -1,4 +1,4 @@
-import type { Receipt, SecondReading } from '../../core/ports/chain.js';
+import type { Receipt, SecondReading } from '../../core/ports/chain/outcomes.js';
 import type { Log } from '../../core/work/log.js';
 import { remember } from '../../core/work/remember.js';
 import type { First } from './endpoint-selector.js';

@@ -1,6 +1,6 @@
 import { DomainError } from '../../core/errors/errors.js';
 import { isUnavailable } from '../../core/errors/unavailable.js';
-import type { AttemptOutcome } from '../../core/ports/chain.js';
+import type { AttemptOutcome } from '../../core/ports/chain/outcomes.js';
 import type { SolanaAttemptFields } from '../../core/records/solana.js';
 import type { DurationClock } from '../../core/work/clock.js';
 import type { Log } from '../../core/work/log.js';

@@ -1,4 +1,4 @@
-import type { BroadcastOutcome } from '../../core/ports/chain.js';
+import type { BroadcastOutcome } from '../../core/ports/chain/outcomes.js';
 
 /** A rule for the words with which nodes reject a transaction. */
 export interface BroadcastRule {

@@ -1,6 +1,6 @@
 import { invalidField } from '../../core/errors/errors.js';
 import { type IsRefused, nothingRefused, readAll } from '../../core/errors/read-all.js';
-import type { RequestContext } from '../../core/ports/chain.js';
+import type { RequestContext } from '../../core/ports/chain/requests.js';
 import type { Relayer } from '../../core/records/relayer.js';
 import type { SolanaContent, SolanaRequest } from '../../core/records/solana.js';
 import { readValidUntil } from '../../core/transaction/valid-until.js';

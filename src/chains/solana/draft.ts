@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { getAddressDecoder } from '@solana/kit';
-import { forbiddenBecause, type Refusal } from '../../core/ports/chain.js';
+import { forbiddenBecause, type Refusal } from '../../core/ports/chain/drafts.js';
 import { onNetwork } from '../../core/records/on-network.js';
 import type { Relayer } from '../../core/records/relayer.js';
 import type { SolanaContent, SolanaDraft } from '../../core/records/solana.js';

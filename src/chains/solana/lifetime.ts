@@ -1,4 +1,4 @@
-import type { Refusal } from '../../core/ports/chain.js';
+import type { Refusal } from '../../core/ports/chain/drafts.js';
 import type { BlockMemory } from '../../core/work/block-memory.js';
 import type { DurationClock } from '../../core/work/clock.js';
 import { createDenials } from '../rpc/denials.js';

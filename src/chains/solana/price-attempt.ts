@@ -1,5 +1,5 @@
 import { createHash, randomInt } from 'node:crypto';
-import type { Refusal } from '../../core/ports/chain.js';
+import type { Refusal } from '../../core/ports/chain/drafts.js';
 import { min } from '../../core/records/bigints.js';
 import { onNetwork } from '../../core/records/on-network.js';
 import { remember } from '../../core/work/remember.js';

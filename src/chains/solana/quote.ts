@@ -1,5 +1,6 @@
-import { failureOf, type QuoteRequest, type Refusal } from '../../core/ports/chain.js';
-import type { QuotedFailure, SolanaQuote } from '../../core/ports/quote.js';
+import { failureOf, type Refusal } from '../../core/ports/chain/drafts.js';
+import type { QuotedFailure, SolanaQuote } from '../../core/ports/chain/quote.js';
+import type { QuoteRequest } from '../../core/ports/chain/requests.js';
 import { onNetwork } from '../../core/records/on-network.js';
 import type { SolanaContent, SolanaDraft } from '../../core/records/solana.js';
 import type { DurationClock } from '../../core/work/clock.js';

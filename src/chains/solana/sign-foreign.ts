@@ -1,5 +1,5 @@
 import { invalidField } from '../../core/errors/errors.js';
-import type { SignedForCaller } from '../../core/ports/chain.js';
+import type { SignedForCaller } from '../../core/ports/chain/requests.js';
 import type { Ed25519Signer } from '../../core/ports/signer.js';
 import { onNetwork } from '../../core/records/on-network.js';
 import type { Relayer } from '../../core/records/relayer.js';

@@ -1,4 +1,4 @@
-import type { Refusal } from '../../core/ports/chain.js';
+import type { Refusal } from '../../core/ports/chain/drafts.js';
 import { max } from '../../core/records/bigints.js';
 import { onNetwork } from '../../core/records/on-network.js';
 import type { Relayer } from '../../core/records/relayer.js';

@@ -1,4 +1,5 @@
-import type { Chain, Head } from '../../core/ports/chain.js';
+import type { Chain } from '../../core/ports/chain/chain.js';
+import type { Head } from '../../core/ports/chain/head.js';
 import { min } from '../../core/records/bigints.js';
 import type { SolanaNetwork } from '../../core/records/network.js';
 import { onNetwork } from '../../core/records/on-network.js';

@@ -1,4 +1,4 @@
-import type { Refusal } from '../../core/ports/chain.js';
+import type { Refusal } from '../../core/ports/chain/drafts.js';
 import type { CallOptions } from '../rpc/call-router.js';
 import { withSecondWord } from '../rpc/second-word.js';
 

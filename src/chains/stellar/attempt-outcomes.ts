@@ -1,5 +1,5 @@
 import { isUnavailable } from '../../core/errors/unavailable.js';
-import type { AttemptOutcome, SecondReading } from '../../core/ports/chain.js';
+import type { AttemptOutcome, SecondReading } from '../../core/ports/chain/outcomes.js';
 import { onNetwork } from '../../core/records/on-network.js';
 import { type Attempt, hashesOf } from '../../core/records/transaction.js';
 import type { DurationClock } from '../../core/work/clock.js';

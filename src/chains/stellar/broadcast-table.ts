@@ -1,4 +1,4 @@
-import type { BroadcastOutcome } from '../../core/ports/chain.js';
+import type { BroadcastOutcome } from '../../core/ports/chain/outcomes.js';
 
 /** The meaning of one result code with which a node rejects a transaction (stellar-core, `TransactionResultCode`). */
 export interface BroadcastRule {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { xdr } from '@stellar/stellar-sdk';
-import type { BroadcastOutcome, Chain } from '../../core/ports/chain.js';
+import type { Chain } from '../../core/ports/chain/chain.js';
+import type { BroadcastOutcome } from '../../core/ports/chain/outcomes.js';
 import { max } from '../../core/records/bigints.js';
 import type { Log } from '../../core/work/log.js';
 import type { RpcCall, Settled } from '../rpc/json-rpc.js';

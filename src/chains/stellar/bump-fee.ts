@@ -1,6 +1,6 @@
 import { xdr } from '@stellar/stellar-sdk';
 import { meetsMarket } from '../../core/fees/escalation.js';
-import type { FeeBumpRequest, Refusal } from '../../core/ports/chain.js';
+import type { FeeBumpRequest, Refusal } from '../../core/ports/chain/drafts.js';
 import { max } from '../../core/records/bigints.js';
 import { onNetwork } from '../../core/records/on-network.js';
 import type { StellarBid, StellarDraft } from '../../core/records/stellar.js';

@@ -1,7 +1,7 @@
 import { Memo, xdr } from '@stellar/stellar-sdk';
 import { invalidField } from '../../core/errors/errors.js';
 import { type IsRefused, nothingRefused, readAll, readEach } from '../../core/errors/read-all.js';
-import type { Wanted } from '../../core/ports/chain.js';
+import type { Wanted } from '../../core/ports/chain/requests.js';
 import { min } from '../../core/records/bigints.js';
 import type { StellarNetwork } from '../../core/records/network.js';
 import type { StellarPolicies } from '../../core/records/relayer.js';

@@ -1,5 +1,5 @@
 import { xdr } from '@stellar/stellar-sdk';
-import type { DraftRequest, Refusal } from '../../core/ports/chain.js';
+import type { DraftRequest, Refusal } from '../../core/ports/chain/drafts.js';
 import { min } from '../../core/records/bigints.js';
 import type { StellarNetwork } from '../../core/records/network.js';
 import { onNetwork } from '../../core/records/on-network.js';

@@ -1,4 +1,5 @@
-import type { BlockRange, NonceAnswer, NoSender, SenderUse } from '../../core/ports/chain.js';
+import type { BlockRange } from '../../core/ports/chain/head.js';
+import type { NonceAnswer, NoSender, SenderUse } from '../../core/ports/chain/outcomes.js';
 import { max, min } from '../../core/records/bigints.js';
 import { type First, nonceAnswer } from '../rpc/endpoint-selector.js';
 import { NodeError, nodeUnavailable } from '../rpc/node-error.js';

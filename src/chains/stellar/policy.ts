@@ -1,5 +1,5 @@
 import type { xdr } from '@stellar/stellar-sdk';
-import { forbiddenBecause, type Refusal } from '../../core/ports/chain.js';
+import { forbiddenBecause, type Refusal } from '../../core/ports/chain/drafts.js';
 import { onNetwork } from '../../core/records/on-network.js';
 import type { Relayer, StellarPolicies } from '../../core/records/relayer.js';
 import type { StellarContent } from '../../core/records/stellar.js';

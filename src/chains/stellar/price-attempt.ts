@@ -1,4 +1,4 @@
-import type { Refusal } from '../../core/ports/chain.js';
+import type { Refusal } from '../../core/ports/chain/drafts.js';
 import { max, min } from '../../core/records/bigints.js';
 import type { StellarPolicies } from '../../core/records/relayer.js';
 import type { StellarBid } from '../../core/records/stellar.js';

@@ -1,6 +1,7 @@
 import { xdr } from '@stellar/stellar-sdk';
-import { failureOf, type QuoteRequest, type Refusal } from '../../core/ports/chain.js';
-import type { QuotedDestination, QuotedFailure, StellarQuote } from '../../core/ports/quote.js';
+import { failureOf, type Refusal } from '../../core/ports/chain/drafts.js';
+import type { QuotedDestination, QuotedFailure, StellarQuote } from '../../core/ports/chain/quote.js';
+import type { QuoteRequest } from '../../core/ports/chain/requests.js';
 import { onNetwork } from '../../core/records/on-network.js';
 import type { StellarContent, StellarDraft } from '../../core/records/stellar.js';
 import { nodeUnavailable } from '../rpc/node-error.js';

@@ -1,4 +1,4 @@
-import type { Receipt } from '../../core/ports/chain.js';
+import type { Receipt } from '../../core/ports/chain/outcomes.js';
 import type { CallOptions } from '../rpc/call-router.js';
 import type { First } from '../rpc/endpoint-selector.js';
 import { nodeUnavailable } from '../rpc/node-error.js';

@@ -1,6 +1,6 @@
 import { xdr } from '@stellar/stellar-sdk';
 import { invalidField } from '../../core/errors/errors.js';
-import type { SignedForCaller } from '../../core/ports/chain.js';
+import type { SignedForCaller } from '../../core/ports/chain/requests.js';
 import type { Ed25519Signer } from '../../core/ports/signer.js';
 import { onNetwork } from '../../core/records/on-network.js';
 import type { Relayer } from '../../core/records/relayer.js';

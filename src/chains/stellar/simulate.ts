@@ -1,5 +1,5 @@
 import { xdr } from '@stellar/stellar-sdk';
-import type { Refusal } from '../../core/ports/chain.js';
+import type { Refusal } from '../../core/ports/chain/drafts.js';
 import type { StellarOperationsContent } from '../../core/records/stellar.js';
 import type { CallOptions } from '../rpc/call-router.js';
 import { NodeError, nodeUnavailable } from '../rpc/node-error.js';

@@ -1,4 +1,7 @@
-import type { Chain, Receipt, RequestContext, Sequence } from '../../core/ports/chain.js';
+import type { Chain } from '../../core/ports/chain/chain.js';
+import type { Receipt } from '../../core/ports/chain/outcomes.js';
+import type { RequestContext } from '../../core/ports/chain/requests.js';
+import type { Sequence } from '../../core/ports/chain/slots.js';
 import type { Ed25519Signer, Signer } from '../../core/ports/signer.js';
 import type { StellarNetwork } from '../../core/records/network.js';
 import { onNetwork } from '../../core/records/on-network.js';

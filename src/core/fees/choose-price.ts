@@ -1,4 +1,4 @@
-import type { BumpReason, Refusal } from '../ports/chain.js';
+import type { BumpReason, Refusal } from '../ports/chain/drafts.js';
 import { max } from '../records/bigints.js';
 import type { EvmPrice } from '../records/evm.js';
 import { meetsMarket } from './escalation.js';

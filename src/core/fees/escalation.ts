@@ -1,4 +1,4 @@
-import type { Refusal } from '../ports/chain.js';
+import type { Refusal } from '../ports/chain/drafts.js';
 import type { Speed } from '../records/evm.js';
 
 /** How long an attempt waits before a fee bump, by speed: heads without it, or time, whichever comes first. */

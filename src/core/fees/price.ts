@@ -1,4 +1,4 @@
-import type { Draft } from '../ports/chain.js';
+import type { Draft } from '../ports/chain/drafts.js';
 import { max, min } from '../records/bigints.js';
 import type { EvmPrice } from '../records/evm.js';
 import type { AttemptFields } from '../records/transaction.js';

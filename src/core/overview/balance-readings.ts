@@ -1,4 +1,4 @@
-import type { Chain } from '../ports/chain.js';
+import type { Chain } from '../ports/chain/chain.js';
 import type { Directory } from '../ports/directory.js';
 import type { Relayer } from '../records/relayer.js';
 import type { DurationClock } from '../work/clock.js';

@@ -1,5 +1,6 @@
 import { networkIdOf } from '../network/networks.js';
-import type { Chain, EndpointView, Head } from '../ports/chain.js';
+import type { Chain, EndpointView } from '../ports/chain/chain.js';
+import type { Head } from '../ports/chain/head.js';
 import type { Directory } from '../ports/directory.js';
 import type { Network } from '../records/network.js';
 import type { Relayer } from '../records/relayer.js';

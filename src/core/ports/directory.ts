@@ -1,5 +1,5 @@
 import type { Relayer } from '../records/relayer.js';
-import type { Chain } from './chain.js';
+import type { Chain } from './chain/chain.js';
 import type { Signer } from './signer.js';
 
 /** The relayers of the service, each with its chain and signer. */

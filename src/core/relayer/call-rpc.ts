@@ -1,5 +1,5 @@
 import { DomainError, invalidField } from '../errors/errors.js';
-import type { ForwardedAnswer } from '../ports/chain.js';
+import type { ForwardedAnswer } from '../ports/chain/requests.js';
 import type { Directory } from '../ports/directory.js';
 import type { NetworkType } from '../records/network.js';
 import type { Relayer } from '../records/relayer.js';

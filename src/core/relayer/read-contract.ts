@@ -1,6 +1,7 @@
 import { DomainError, invalidField } from '../errors/errors.js';
 import { readEachInTurn } from '../errors/read-all.js';
-import type { Chain, ContractRead, ContractReading, PreparedRead } from '../ports/chain.js';
+import type { Chain } from '../ports/chain/chain.js';
+import type { ContractRead, ContractReading, PreparedRead } from '../ports/chain/requests.js';
 import type { Directory } from '../ports/directory.js';
 import type { Relayer } from '../records/relayer.js';
 import { checkText, syntaxes } from '../text/text-syntax.js';

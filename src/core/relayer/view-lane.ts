@@ -1,5 +1,5 @@
 import { DomainError } from '../errors/errors.js';
-import type { Chain, MarketView } from '../ports/chain.js';
+import type { Chain, MarketView } from '../ports/chain/chain.js';
 import type { Directory } from '../ports/directory.js';
 import type { Lanes } from '../ports/lanes.js';
 import type { LaneTransaction, LaneViewReads } from '../ports/store/lane-views.js';

@@ -1,6 +1,6 @@
 import { invalidField } from '../errors/errors.js';
 import { readAll } from '../errors/read-all.js';
-import type { TypedData } from '../ports/chain.js';
+import type { TypedData } from '../ports/chain/requests.js';
 import type { Secp256k1Signer } from '../ports/signer.js';
 import type { EvmSignature } from '../records/evm.js';
 import { checkText, syntaxes } from '../text/text-syntax.js';

@@ -1,5 +1,5 @@
 import { DomainError } from '../errors/errors.js';
-import type { Chain } from '../ports/chain.js';
+import type { Chain } from '../ports/chain/chain.js';
 import type { Move } from '../ports/lanes.js';
 import { laneOf, type Relayer } from '../records/relayer.js';
 import { isSigned, type OpenTransaction, type Transaction, type TransactionView } from '../records/transaction.js';

@@ -1,6 +1,6 @@
 import { DomainError } from '../errors/errors.js';
 import { type Bid, minimumOutbid } from '../fees/price.js';
-import { isRefusal, type Refusal } from '../ports/chain.js';
+import { isRefusal, type Refusal } from '../ports/chain/drafts.js';
 import type { SaveResponse } from '../ports/store/stored-responses.js';
 import type { Relayer } from '../records/relayer.js';
 import {

@@ -2,9 +2,9 @@ import { DomainError, type ErrorReason, type Warning } from '../errors/errors.js
 import { type IsRefused, nothingRefused } from '../errors/read-all.js';
 import { isUnavailable } from '../errors/unavailable.js';
 import { freeFunds, highestCost, mustRemain } from '../fees/funds.js';
-import type { ContentRequest, Wanted } from '../ports/chain.js';
+import type { ChainQuote, ReadPart } from '../ports/chain/quote.js';
+import type { ContentRequest, Wanted } from '../ports/chain/requests.js';
 import type { Directory } from '../ports/directory.js';
-import type { ChainQuote, ReadPart } from '../ports/quote.js';
 import type { TransactionReads } from '../ports/store/transactions.js';
 import {
   defaultPolicies,

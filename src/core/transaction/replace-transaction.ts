@@ -1,5 +1,6 @@
 import { DomainError } from '../errors/errors.js';
-import type { Chain, ContentRequest } from '../ports/chain.js';
+import type { Chain } from '../ports/chain/chain.js';
+import type { ContentRequest } from '../ports/chain/requests.js';
 import type { Move } from '../ports/lanes.js';
 import type { SaveResponse } from '../ports/store/stored-responses.js';
 import { type Relayer, requireActive } from '../records/relayer.js';

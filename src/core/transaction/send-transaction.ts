@@ -1,6 +1,6 @@
 import { DomainError, invalidField, withinPart } from '../errors/errors.js';
 import { type IsRefused, nothingRefused, readEachInTurn } from '../errors/read-all.js';
-import type { ContentRequest } from '../ports/chain.js';
+import type { ContentRequest } from '../ports/chain/requests.js';
 import type { DatabaseState } from '../ports/database-state.js';
 import type { Directory } from '../ports/directory.js';
 import type { Lanes } from '../ports/lanes.js';

@@ -1,4 +1,4 @@
-import type { Draft } from '../ports/chain.js';
+import type { Draft } from '../ports/chain/drafts.js';
 import { type DatabaseState, requireNoHold } from '../ports/database-state.js';
 import type { Directory } from '../ports/directory.js';
 import type { Relayer } from '../records/relayer.js';

@@ -1,4 +1,4 @@
-import type { Head } from '../../core/ports/chain.js';
+import type { Head } from '../../core/ports/chain/head.js';
 import { markRelayers } from '../../core/relayer/mark-relayers.js';
 import { isOver, type Lasting, lasted, seenAt } from '../../core/work/patience.js';
 import type { LaneInputs } from './lane-inputs.js';

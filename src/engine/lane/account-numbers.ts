@@ -1,4 +1,5 @@
-import type { Head, NonceAnswer } from '../../core/ports/chain.js';
+import type { Head } from '../../core/ports/chain/head.js';
+import type { NonceAnswer } from '../../core/ports/chain/outcomes.js';
 import type { Change } from '../../core/ports/store/change.js';
 import type { LaneChanges } from '../../core/ports/store/lanes.js';
 import type { LaneId } from '../../core/records/transaction.js';

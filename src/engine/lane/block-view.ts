@@ -1,5 +1,7 @@
 import { isUnavailable } from '../../core/errors/unavailable.js';
-import type { Head, Receipt, Sequence } from '../../core/ports/chain.js';
+import type { Head } from '../../core/ports/chain/head.js';
+import type { Receipt } from '../../core/ports/chain/outcomes.js';
+import type { Sequence } from '../../core/ports/chain/slots.js';
 import type { Attempt, MinedAt, OpenTransaction, Transaction } from '../../core/records/transaction.js';
 import type { LaneContext } from './lane-context.js';
 

@@ -1,5 +1,5 @@
 import { nullIfUnavailable } from '../../core/errors/unavailable.js';
-import { type Draft, isRefusal, type Refusal } from '../../core/ports/chain.js';
+import { type Draft, isRefusal, type Refusal } from '../../core/ports/chain/drafts.js';
 import type { OpenTransaction, Transaction } from '../../core/records/transaction.js';
 import { inTime } from '../../core/work/abort.js';
 import { waitingReason } from './commit-moves.js';

@@ -1,5 +1,7 @@
 import { nullIfUnavailable } from '../../core/errors/unavailable.js';
-import type { Head, NonceAnswer, Sequence } from '../../core/ports/chain.js';
+import type { Head } from '../../core/ports/chain/head.js';
+import type { NonceAnswer } from '../../core/ports/chain/outcomes.js';
+import type { Sequence } from '../../core/ports/chain/slots.js';
 import type { OpenTransaction } from '../../core/records/transaction.js';
 import { isOver } from '../../core/work/patience.js';
 import type { LaneContext } from './lane-context.js';

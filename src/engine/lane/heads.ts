@@ -1,4 +1,4 @@
-import type { Head } from '../../core/ports/chain.js';
+import type { Head } from '../../core/ports/chain/head.js';
 import type { Network } from '../../core/records/network.js';
 import type { DurationClock } from '../../core/work/clock.js';
 import type { Stillness } from './stillness.js';

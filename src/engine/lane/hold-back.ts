@@ -1,4 +1,4 @@
-import { failureOf, type Refusal } from '../../core/ports/chain.js';
+import { failureOf, type Refusal } from '../../core/ports/chain/drafts.js';
 import type { OpenTransaction } from '../../core/records/transaction.js';
 import { failed } from '../../core/transaction/lifecycle.js';
 import { waitingReason, waitsFor } from './commit-moves.js';

@@ -1,4 +1,4 @@
-import type { Sequence } from '../../core/ports/chain.js';
+import type { Sequence } from '../../core/ports/chain/slots.js';
 import type { LaneId } from '../../core/records/transaction.js';
 import type { Heads } from './heads.js';
 

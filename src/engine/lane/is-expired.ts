@@ -1,4 +1,4 @@
-import { blockTimeMsOf, type Head } from '../../core/ports/chain.js';
+import { blockTimeMsOf, type Head } from '../../core/ports/chain/head.js';
 import type { Transaction } from '../../core/records/transaction.js';
 import type { LaneContext } from './lane-context.js';
 

@@ -1,4 +1,4 @@
-import type { Chain } from '../../core/ports/chain.js';
+import type { Chain } from '../../core/ports/chain/chain.js';
 import type { RecordRelayerState } from '../../core/ports/record-event.js';
 import type { AttemptChanges, AttemptReads } from '../../core/ports/store/attempts.js';
 import type { DatabaseChanges, DatabaseReads } from '../../core/ports/store/database.js';

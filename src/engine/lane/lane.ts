@@ -1,4 +1,4 @@
-import type { Head } from '../../core/ports/chain.js';
+import type { Head } from '../../core/ports/chain/head.js';
 import type { HeldTransaction } from '../../core/ports/database-state.js';
 import type { Decide } from '../../core/ports/lanes.js';
 import { maxInFlightOf } from '../../core/records/relayer.js';

@@ -1,4 +1,6 @@
-import type { Head, Receipt, Sequence } from '../../core/ports/chain.js';
+import type { Head } from '../../core/ports/chain/head.js';
+import type { Receipt } from '../../core/ports/chain/outcomes.js';
+import type { Sequence } from '../../core/ports/chain/slots.js';
 import { hashesOf, type OpenTransaction } from '../../core/records/transaction.js';
 import { attemptsInSlot } from '../../core/transaction/outbid.js';
 import type { BlockView } from './block-view.js';

@@ -1,5 +1,7 @@
 import { nullIfUnavailable } from '../../core/errors/unavailable.js';
-import type { Head, SenderUse, Sequence } from '../../core/ports/chain.js';
+import type { Head } from '../../core/ports/chain/head.js';
+import type { SenderUse } from '../../core/ports/chain/outcomes.js';
+import type { Sequence } from '../../core/ports/chain/slots.js';
 import { ConflictError } from '../../core/ports/store/change.js';
 import { isRestored, type Transaction } from '../../core/records/transaction.js';
 import type { LaneContext } from './lane-context.js';

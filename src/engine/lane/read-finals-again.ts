@@ -1,5 +1,6 @@
 import { nullIfUnavailable } from '../../core/errors/unavailable.js';
-import type { Receipt, SecondReading, Sequence } from '../../core/ports/chain.js';
+import type { Receipt, SecondReading } from '../../core/ports/chain/outcomes.js';
+import type { Sequence } from '../../core/ports/chain/slots.js';
 import type { LaneContext } from './lane-context.js';
 
 /** Of the receipts that an earlier reading left undecided, this many are read again per head: they may stay so for ever. */

@@ -1,4 +1,4 @@
-import type { Head } from '../../core/ports/chain.js';
+import type { Head } from '../../core/ports/chain/head.js';
 import type { LaneContext } from './lane-context.js';
 
 /** How long the account is still followed after its last transaction has ended: a deep reorg can undo it. */

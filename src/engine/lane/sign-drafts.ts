@@ -1,4 +1,4 @@
-import type { Draft } from '../../core/ports/chain.js';
+import type { Draft } from '../../core/ports/chain/drafts.js';
 import { ConflictError } from '../../core/ports/store/change.js';
 import { isActive, type RelayerPolicies } from '../../core/records/relayer.js';
 import type { Attempt, OpenTransaction } from '../../core/records/transaction.js';

@@ -1,4 +1,5 @@
-import type { Draft, Obstacle, Refusal } from '../../core/ports/chain.js';
+import type { Draft, Refusal } from '../../core/ports/chain/drafts.js';
+import type { Obstacle } from '../../core/ports/chain/outcomes.js';
 import type { Speed } from '../../core/records/evm.js';
 import type { RelayerPolicies } from '../../core/records/relayer.js';
 import type { OpenTransaction, Transaction } from '../../core/records/transaction.js';

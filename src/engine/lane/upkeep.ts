@@ -1,4 +1,4 @@
-import type { Head } from '../../core/ports/chain.js';
+import type { Head } from '../../core/ports/chain/head.js';
 import type { LaneContext } from './lane-context.js';
 import type { Rest } from './rest.js';
 import type { MakeTask } from './task.js';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { EvmChain } from '../../../src/chains/evm/evm-chain.js';
-import type { BumpReason, Refusal } from '../../../src/core/ports/chain.js';
+import type { BumpReason, Refusal } from '../../../src/core/ports/chain/drafts.js';
 import type { EvmPrice, EvmPricing } from '../../../src/core/records/evm.js';
 import type { Attempt, Intent } from '../../../src/core/records/transaction.js';
 import { type Anvil, startAnvil } from '../../support/anvil.js';

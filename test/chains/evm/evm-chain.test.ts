@@ -6,7 +6,7 @@ import { after, afterEach, before, beforeEach, describe, it, type TestContext } 
 import { AbiCoder, computeAddress } from 'ethers';
 import { createEvmChain, type EvmChain } from '../../../src/chains/evm/evm-chain.js';
 import { DomainError } from '../../../src/core/errors/errors.js';
-import type { Refusal } from '../../../src/core/ports/chain.js';
+import type { Refusal } from '../../../src/core/ports/chain/drafts.js';
 import type { Secp256k1Signer } from '../../../src/core/ports/signer.js';
 import type { EvmContent, EvmDraft } from '../../../src/core/records/evm.js';
 import type { EvmNetwork } from '../../../src/core/records/network.js';

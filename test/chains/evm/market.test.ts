@@ -5,7 +5,7 @@ import { createMarket, type Market } from '../../../src/chains/evm/market.js';
 import { createOwnBids, type OwnBids } from '../../../src/chains/evm/own-bids.js';
 import { createRpc } from '../../../src/chains/rpc/rpc.js';
 import { bidOf } from '../../../src/core/fees/price.js';
-import type { Receipt } from '../../../src/core/ports/chain.js';
+import type { Receipt } from '../../../src/core/ports/chain/outcomes.js';
 import type { Speed } from '../../../src/core/records/evm.js';
 import { createBlockMemory } from '../../../src/core/work/block-memory.js';
 import { gwei } from '../../support/chain-rig.js';

@@ -4,7 +4,7 @@ import { TypedDataEncoder } from 'ethers';
 import fc from 'fast-check';
 import { hashTypedData } from '../../../src/chains/evm/typed-data.js';
 import { DomainError } from '../../../src/core/errors/errors.js';
-import type { TypedData } from '../../../src/core/ports/chain.js';
+import type { TypedData } from '../../../src/core/ports/chain/requests.js';
 import { runs } from '../../support/runs.js';
 import { typedStructs } from '../../support/typed-structs.js';
 

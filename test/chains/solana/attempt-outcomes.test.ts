@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { createSolanaChain } from '../../../src/chains/solana/solana-chain.js';
-import type { AttemptOutcome } from '../../../src/core/ports/chain.js';
+import type { AttemptOutcome } from '../../../src/core/ports/chain/outcomes.js';
 import { onNetwork } from '../../../src/core/records/on-network.js';
 import type { Attempt } from '../../../src/core/records/transaction.js';
 import { newest } from '../../../src/sandbox/solana/chain.js';

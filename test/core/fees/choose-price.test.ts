@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { choosePrice, type PriceChoice } from '../../../src/core/fees/choose-price.js';
 import { bidOf, loweredTo, maxCostPerGasWei, minimumOutbid, minimumReplacement, raisedTo, reaches } from '../../../src/core/fees/price.js';
-import type { BumpReason, Refusal } from '../../../src/core/ports/chain.js';
+import type { BumpReason, Refusal } from '../../../src/core/ports/chain/drafts.js';
 import type { EvmPrice } from '../../../src/core/records/evm.js';
 import { runs } from '../../support/runs.js';
 

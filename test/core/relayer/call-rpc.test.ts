@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import type { Chain } from '../../../src/core/ports/chain.js';
+import type { Chain } from '../../../src/core/ports/chain/chain.js';
 import { callRpc } from '../../../src/core/relayer/call-rpc.js';
 import { relayers } from '../../support/rest-rig.js';
 

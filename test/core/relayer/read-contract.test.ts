@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { contractCalls } from '../../../src/chains/evm/contract-reads.js';
-import type { Chain } from '../../../src/core/ports/chain.js';
+import type { Chain } from '../../../src/core/ports/chain/chain.js';
 import { readContract } from '../../../src/core/relayer/read-contract.js';
 import { relayers } from '../../support/rest-rig.js';
 

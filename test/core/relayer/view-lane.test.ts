@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { DomainError } from '../../../src/core/errors/errors.js';
-import type { Chain } from '../../../src/core/ports/chain.js';
+import type { Chain } from '../../../src/core/ports/chain/chain.js';
 import type { LaneTransaction, OpenOfRelayer } from '../../../src/core/ports/store/lane-views.js';
 import type { TransactionStatus } from '../../../src/core/records/transaction.js';
 import { type AccountAtNodes, createReadAccountAtNodes, type LanePart, viewLane } from '../../../src/core/relayer/view-lane.js';

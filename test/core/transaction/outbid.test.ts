@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Refusal } from '../../../src/core/ports/chain.js';
+import type { Refusal } from '../../../src/core/ports/chain/drafts.js';
 import { attemptsInSlot, earlierAlike, minimumReplacementBid, outbid } from '../../../src/core/transaction/outbid.js';
 import { replaceTransaction } from '../../../src/core/transaction/replace-transaction.js';
 import { evmContent, evmRequest } from '../../support/evm.js';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { DomainError } from '../../../src/core/errors/errors.js';
-import type { QuoteRequest, RequestContext } from '../../../src/core/ports/chain.js';
-import type { EvmQuote } from '../../../src/core/ports/quote.js';
+import type { EvmQuote } from '../../../src/core/ports/chain/quote.js';
+import type { QuoteRequest, RequestContext } from '../../../src/core/ports/chain/requests.js';
 import { onNetwork } from '../../../src/core/records/on-network.js';
 import type { Relayer } from '../../../src/core/records/relayer.js';
 import type { Transaction } from '../../../src/core/records/transaction.js';

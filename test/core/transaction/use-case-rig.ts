@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { DomainError } from '../../../src/core/errors/errors.js';
-import type { Draft, DraftRequest, Refusal, RequestContext, Unsequenced } from '../../../src/core/ports/chain.js';
+import type { Draft, DraftRequest, Refusal } from '../../../src/core/ports/chain/drafts.js';
+import type { RequestContext } from '../../../src/core/ports/chain/requests.js';
+import type { Unsequenced } from '../../../src/core/ports/chain/slots.js';
 import { soleDatabase } from '../../../src/core/ports/database-state.js';
 import type { Decide } from '../../../src/core/ports/lanes.js';
 import type { Store } from '../../../src/core/ports/store/store.js';

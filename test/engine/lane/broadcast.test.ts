@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { maxCostPerGasWei } from '../../../src/core/fees/price.js';
-import type { BroadcastOutcome } from '../../../src/core/ports/chain.js';
+import type { BroadcastOutcome } from '../../../src/core/ports/chain/outcomes.js';
 import { replaceTransaction } from '../../../src/core/transaction/replace-transaction.js';
 import { sendTransaction } from '../../../src/core/transaction/send-transaction.js';
 import { evmFieldsOf, wanted } from '../../support/evm.js';

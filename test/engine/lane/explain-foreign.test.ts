@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { NoSender, Sequence } from '../../../src/core/ports/chain.js';
+import type { NoSender } from '../../../src/core/ports/chain/outcomes.js';
+import type { Sequence } from '../../../src/core/ports/chain/slots.js';
 import type { OpenTransaction } from '../../../src/core/records/transaction.js';
 import type { LaneContext } from '../../../src/engine/lane/lane-context.js';
 import { createOpenTransactions } from '../../../src/engine/lane/open-transactions.js';

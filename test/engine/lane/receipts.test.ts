@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import type { Receipt, SecondReading } from '../../../src/core/ports/chain.js';
+import type { Receipt, SecondReading } from '../../../src/core/ports/chain/outcomes.js';
 import { type LaneRig, startLaneRig } from '../../support/lane-rig.js';
 
 it('one receipt with a block number that is far too high delays no confirmation', async (test) => {

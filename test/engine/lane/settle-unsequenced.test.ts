@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import type { AttemptOutcome, Unsequenced } from '../../../src/core/ports/chain.js';
+import type { AttemptOutcome } from '../../../src/core/ports/chain/outcomes.js';
+import type { Unsequenced } from '../../../src/core/ports/chain/slots.js';
 import type { Decide } from '../../../src/core/ports/lanes.js';
 import type { Attempt, MinedAt, OpenTransaction, Transaction } from '../../../src/core/records/transaction.js';
 import type { LaneContext } from '../../../src/engine/lane/lane-context.js';

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { AttemptOutcome, NonceAnswer, Sequence, Unsequenced } from '../../../src/core/ports/chain.js';
+import type { AttemptOutcome, NonceAnswer } from '../../../src/core/ports/chain/outcomes.js';
+import type { Sequence, Unsequenced } from '../../../src/core/ports/chain/slots.js';
 import type { Decide, Move } from '../../../src/core/ports/lanes.js';
 import type { OpenTransaction, Transaction } from '../../../src/core/records/transaction.js';
 import { systemClock } from '../../../src/core/work/clock.js';

@@ -7,7 +7,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { createServer } from 'node:tls';
 import { buildConnector } from 'undici';
 import { bidOf, maxCostPerGasWei } from '../../../src/core/fees/price.js';
-import type { Chain } from '../../../src/core/ports/chain.js';
+import type { Chain } from '../../../src/core/ports/chain/chain.js';
 import { cancelTransaction } from '../../../src/core/transaction/cancel-transaction.js';
 import { replaceTransaction } from '../../../src/core/transaction/replace-transaction.js';
 import { type EvmRig, type EvmRigOptions, startEvmRig } from '../../support/engine-rig.js';

@@ -16,7 +16,7 @@ import type { NetworkGlance } from '../../../core/overview/network-glances.js';
 import type { RelayerGlance } from '../../../core/overview/relayer-glances.js';
 import type { OverviewSample } from '../../../core/overview/samples.js';
 import { type OverviewMessage, type WatchOverviewDeps, watchOverview } from '../../../core/overview/watch-overview.js';
-import type { EndpointState as DomainEndpointState } from '../../../core/ports/chain.js';
+import type { EndpointState as DomainEndpointState } from '../../../core/ports/chain/chain.js';
 import type { Instances } from '../../../core/ports/instances.js';
 import { decimalsOf } from '../../../core/records/network.js';
 import { gasPriceCapOf, minBalanceOf } from '../../../core/records/relayer.js';

@@ -9,7 +9,7 @@ import {
   type MarketPriceSchema,
 } from '../../../../gen/relayer/v1/relayer_service_pb.js';
 import { bidOf } from '../../../core/fees/price.js';
-import type { MarketView } from '../../../core/ports/chain.js';
+import type { MarketView } from '../../../core/ports/chain/chain.js';
 import type { LaneTransaction } from '../../../core/ports/store/lane-views.js';
 import { gasPriceCapOf, type Relayer } from '../../../core/records/relayer.js';
 import type { LanePart, LaneView, SlotUse } from '../../../core/relayer/view-lane.js';

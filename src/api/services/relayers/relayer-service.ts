@@ -11,7 +11,7 @@ import {
 import { newRelayerFromProto, relayerDraftFromProto } from '../../../codec/relayer-values.js';
 import { DomainError, invalidField } from '../../../core/errors/errors.js';
 import { orWithFurther } from '../../../core/errors/read-all.js';
-import type { ContractReading } from '../../../core/ports/chain.js';
+import type { ContractReading } from '../../../core/ports/chain/requests.js';
 import { mayUseRelayer } from '../../../core/records/principal.js';
 import type { Relayer as DomainRelayer } from '../../../core/records/relayer.js';
 import { type AnsweredCall, callRpc } from '../../../core/relayer/call-rpc.js';

@@ -6,7 +6,7 @@ import type {
   SignTypedDataRequest,
 } from '../../../../gen/relayer/v1/signing_service_pb.js';
 import { DomainError, invalidField } from '../../../core/errors/errors.js';
-import type { TypedData } from '../../../core/ports/chain.js';
+import type { TypedData } from '../../../core/ports/chain/requests.js';
 import type { Directory } from '../../../core/ports/directory.js';
 import type { Secp256k1Signer } from '../../../core/ports/signer.js';
 import type { Relayer } from '../../../core/records/relayer.js';

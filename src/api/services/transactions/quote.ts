@@ -9,7 +9,7 @@ import {
   type TransactionQuote,
   TransactionQuoteSchema,
 } from '../../../../gen/relayer/v1/quote_pb.js';
-import type { ChainQuote, EvmQuote, QuotedFailure, QuotedPrice, SolanaQuote, StellarQuote } from '../../../core/ports/quote.js';
+import type { ChainQuote, EvmQuote, QuotedFailure, QuotedPrice, SolanaQuote, StellarQuote } from '../../../core/ports/chain/quote.js';
 import type { Quote, QuotedFunds } from '../../../core/transaction/quote-transaction.js';
 import { present, presentAmount } from '../shared/present.js';
 import { protoOfSpeed } from './evm-transaction.js';

@@ -20,7 +20,7 @@ import {
 import type { SendTransactionRequest, SendTransactionsRequest } from '../../../../gen/relayer/v1/transaction_service_pb.js';
 import { DomainError, invalidField, withinPart } from '../../../core/errors/errors.js';
 import { readEach } from '../../../core/errors/read-all.js';
-import type { ContentRequest } from '../../../core/ports/chain.js';
+import type { ContentRequest } from '../../../core/ports/chain/requests.js';
 import { traceIdOf } from '../../../core/ports/telemetry.js';
 import type {
   Attempt as DomainAttempt,

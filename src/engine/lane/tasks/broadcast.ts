@@ -1,5 +1,5 @@
 import { isNotIncreasedReason } from '../../../core/fees/escalation.js';
-import type { BroadcastOutcome } from '../../../core/ports/chain.js';
+import type { BroadcastOutcome } from '../../../core/ports/chain/outcomes.js';
 import type { Attempt } from '../../../core/records/transaction.js';
 import { submitted } from '../../../core/transaction/lifecycle.js';
 import { waitsFor } from '../commit-moves.js';

@@ -1,7 +1,8 @@
 import { nullIfUnavailable } from '../../../core/errors/unavailable.js';
 import { isEscalationDue, notIncreasedReason } from '../../../core/fees/escalation.js';
 import { maxCost } from '../../../core/fees/price.js';
-import { type BumpReason, type Draft, isRefusal, type Refusal, type Sequence } from '../../../core/ports/chain.js';
+import { type BumpReason, type Draft, isRefusal, type Refusal } from '../../../core/ports/chain/drafts.js';
+import type { Sequence } from '../../../core/ports/chain/slots.js';
 import type { Attempt, OpenTransaction, Transaction } from '../../../core/records/transaction.js';
 import { speedOf } from '../../../core/transaction/delays.js';
 import { signed } from '../../../core/transaction/lifecycle.js';

@@ -1,5 +1,5 @@
 import { nullIfUnavailable } from '../../../core/errors/unavailable.js';
-import type { Head } from '../../../core/ports/chain.js';
+import type { Head } from '../../../core/ports/chain/head.js';
 import type { LaneContext } from '../lane-context.js';
 
 /**

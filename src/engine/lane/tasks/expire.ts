@@ -1,5 +1,5 @@
 import { DomainError, type ErrorReason } from '../../../core/errors/errors.js';
-import { blockTimeMsOf, type Head } from '../../../core/ports/chain.js';
+import { blockTimeMsOf, type Head } from '../../../core/ports/chain/head.js';
 import { isSigned, type Transaction } from '../../../core/records/transaction.js';
 import { endedUnsigned, givenUp, slotTerms } from '../../../core/transaction/lifecycle.js';
 import { outbid } from '../../../core/transaction/outbid.js';

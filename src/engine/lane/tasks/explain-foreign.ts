@@ -1,5 +1,7 @@
 import { nullIfUnavailable } from '../../../core/errors/unavailable.js';
-import type { Head, SenderTransaction, Sequence } from '../../../core/ports/chain.js';
+import type { Head } from '../../../core/ports/chain/head.js';
+import type { SenderTransaction } from '../../../core/ports/chain/outcomes.js';
+import type { Sequence } from '../../../core/ports/chain/slots.js';
 import type { Move } from '../../../core/ports/lanes.js';
 import { type Attempt, hashesOf, type OpenTransaction, type Transaction } from '../../../core/records/transaction.js';
 import { displaced, mined, resolved, slotTerms, unresolvable } from '../../../core/transaction/lifecycle.js';

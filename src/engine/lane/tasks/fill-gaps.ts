@@ -1,5 +1,7 @@
 import { nullIfUnavailable } from '../../../core/errors/unavailable.js';
-import { type Head, isRefusal, type Refusal, type Sequence } from '../../../core/ports/chain.js';
+import { isRefusal, type Refusal } from '../../../core/ports/chain/drafts.js';
+import type { Head } from '../../../core/ports/chain/head.js';
+import type { Sequence } from '../../../core/ports/chain/slots.js';
 import { type Attempt, isFinal } from '../../../core/records/transaction.js';
 import { signed, slotTerms } from '../../../core/transaction/lifecycle.js';
 import { newTransaction } from '../../../core/transaction/send-transaction.js';

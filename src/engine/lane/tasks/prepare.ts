@@ -1,6 +1,6 @@
 import { nullIfUnavailable } from '../../../core/errors/unavailable.js';
 import { maxCost } from '../../../core/fees/price.js';
-import { isRefusal, type Refusal } from '../../../core/ports/chain.js';
+import { isRefusal, type Refusal } from '../../../core/ports/chain/drafts.js';
 import { smallestUnits } from '../../../core/records/network.js';
 import { isActive } from '../../../core/records/relayer.js';
 import { isSigned, type OpenTransaction } from '../../../core/records/transaction.js';

@@ -1,4 +1,5 @@
-import type { Head, Sequence } from '../../../core/ports/chain.js';
+import type { Head } from '../../../core/ports/chain/head.js';
+import type { Sequence } from '../../../core/ports/chain/slots.js';
 import type { Attempt, OpenTransaction } from '../../../core/records/transaction.js';
 import { attemptsInSlot } from '../../../core/transaction/outbid.js';
 import type { LaneContext } from '../lane-context.js';

@@ -1,7 +1,8 @@
 import { DomainError } from '../../../core/errors/errors.js';
 import { isUnavailable, nullIfUnavailable } from '../../../core/errors/unavailable.js';
 import { maxCost, maxCostPerGasWei } from '../../../core/fees/price.js';
-import type { Head, Obstacle } from '../../../core/ports/chain.js';
+import type { Head } from '../../../core/ports/chain/head.js';
+import type { Obstacle } from '../../../core/ports/chain/outcomes.js';
 import type { Attempt, OpenTransaction } from '../../../core/records/transaction.js';
 import { attemptsInSlot, earlierAlike, outbid } from '../../../core/transaction/outbid.js';
 import { shownAttempt } from '../../../core/transaction/transaction-changes.js';

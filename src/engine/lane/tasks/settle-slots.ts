@@ -1,6 +1,8 @@
 import { DomainError } from '../../../core/errors/errors.js';
 import { nullIfUnavailable } from '../../../core/errors/unavailable.js';
-import type { Head, Receipt, SecondReading, Sequence } from '../../../core/ports/chain.js';
+import type { Head } from '../../../core/ports/chain/head.js';
+import type { Receipt, SecondReading } from '../../../core/ports/chain/outcomes.js';
+import type { Sequence } from '../../../core/ports/chain/slots.js';
 import type { Move } from '../../../core/ports/lanes.js';
 import { max } from '../../../core/records/bigints.js';
 import type { OpenTransaction } from '../../../core/records/transaction.js';

@@ -1,15 +1,10 @@
 import { nullIfUnavailable } from '../../../core/errors/unavailable.js';
 import { highestCost } from '../../../core/fees/funds.js';
 import { maxCost } from '../../../core/fees/price.js';
-import {
-  type AttemptOutcome,
-  type Draft,
-  failureOf,
-  type Head,
-  isRefusal,
-  type Refusal,
-  type Unsequenced,
-} from '../../../core/ports/chain.js';
+import { type Draft, failureOf, isRefusal, type Refusal } from '../../../core/ports/chain/drafts.js';
+import type { Head } from '../../../core/ports/chain/head.js';
+import type { AttemptOutcome } from '../../../core/ports/chain/outcomes.js';
+import type { Unsequenced } from '../../../core/ports/chain/slots.js';
 import type { Decide } from '../../../core/ports/lanes.js';
 import { isActive, type RelayerPolicies } from '../../../core/records/relayer.js';
 import type { Attempt, OpenTransaction, Transaction } from '../../../core/records/transaction.js';

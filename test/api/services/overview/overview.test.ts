@@ -4,7 +4,7 @@ import { toBinary, toJson } from '@bufbuild/protobuf';
 import { WatchOverviewResponseSchema } from '../../../../gen/relayer/v1/overview_service_pb.js';
 import { protoOfOverviewMessage } from '../../../../src/api/services/overview/overview-service.js';
 import type { OverviewMessage } from '../../../../src/core/overview/watch-overview.js';
-import type { Head } from '../../../../src/core/ports/chain.js';
+import type { Head } from '../../../../src/core/ports/chain/head.js';
 import { evmNetwork } from '../../../support/evm.js';
 
 function messageWith(head: Head): OverviewMessage {

@@ -1,5 +1,5 @@
-import type { EvmPrice, Speed } from '../records/evm.js';
-import type { FailureReason } from '../records/transaction.js';
+import type { EvmPrice, Speed } from '../../records/evm.js';
+import type { FailureReason } from '../../records/transaction.js';
 
 /**
  * Reads a part of a quote. Returns null, and warns the caller with the part's name, if no node gives a usable answer in time. `name`

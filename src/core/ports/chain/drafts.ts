@@ -1,0 +1,99 @@
+import type { ErrorMetadata } from '../../errors/errors.js';
+import type { EvmDraft } from '../../records/evm.js';
+import type { Relayer } from '../../records/relayer.js';
+import type { SolanaDraft } from '../../records/solana.js';
+import type { StellarDraft } from '../../records/stellar.js';
+import type { Attempt, Content, FailureReason } from '../../records/transaction.js';
+
+/** An attempt that is priced and checked for funds, but not signed; in the shape of its network. */
+export type Draft = EvmDraft | StellarDraft | SolanaDraft;
+
+/**
+ * Why an attempt cannot be made now. `lasting`: a retry will not help. `outdated`: what others signed can no longer be mined.
+ * `not_allowed`: the relayer's policies, the account's thresholds or the receiver forbid it. `unusable`: see `Chain.whyUnusable`.
+ * `rejected`: every node that answered says no, in words that are not in our tables.
+ */
+export interface Refusal {
+  readonly refused:
+    | 'reverts'
+    | 'insufficient_funds'
+    | 'above_cap'
+    | 'underpriced'
+    | 'gas_limit'
+    | 'bump_limit'
+    | 'outdated'
+    | 'not_allowed'
+    | 'unusable'
+    | 'rejected';
+  /** A sentence for the caller and for `status_reason`. */
+  readonly sentence: string;
+  readonly lasting: boolean;
+  /**
+   * One node says so and no other one answered: it lasts only if later answers are the same. `briefly`: after seconds, since callers wait
+   * for the verdict about a call of a contract, and no other block may come.
+   */
+  readonly isDoubted?: boolean | 'briefly';
+  /** The values that the sentence names. */
+  readonly metadata?: ErrorMetadata<'INSUFFICIENT_FUNDS' | 'GAS_PRICE_CAP_EXCEEDED' | 'REPLACEMENT_UNDERPRICED' | 'FIELD_INVALID'>;
+}
+
+/** True if the chain refused to make an attempt. */
+export function isRefusal(outcome: object): outcome is Refusal {
+  return 'refused' in outcome;
+}
+
+/** Returns the refusal of what the relayer's policies forbid; null, as `sentence`: they allow it. */
+export function forbiddenBecause(sentence: string | null): Refusal | null {
+  return sentence === null ? null : { refused: 'not_allowed', sentence, lasting: true };
+}
+
+/** The failure reason for each lasting refusal of the chain. */
+export const failureOf: Readonly<Record<Refusal['refused'], FailureReason>> = {
+  reverts: 'would_revert',
+  insufficient_funds: 'insufficient_funds',
+  above_cap: 'fee_limit',
+  underpriced: 'fee_limit',
+  bump_limit: 'fee_limit',
+  gas_limit: 'gas_limit',
+  outdated: 'outdated',
+  not_allowed: 'not_allowed',
+  unusable: 'never_accepted',
+  rejected: 'never_accepted',
+};
+
+/** A request for an attempt. */
+export interface DraftRequest {
+  readonly relayer: Relayer;
+  /** `filler` takes the slot and does nothing; it may exceed a price cap up to the nodes' replacement minimum. */
+  readonly content: Content | 'filler';
+  /** The attempts that this one must outbid; empty for a first attempt, and if the earlier ones are dead. */
+  readonly outbids: readonly Attempt[];
+  /** The self-transfers in its slot that no node took: they need not be outbid, but may have had too little gas. */
+  readonly untaken?: readonly Attempt[] | undefined;
+  /** The transaction's `valid_until`, for networks on which an attempt can carry it. */
+  readonly validUntilMs: number | null;
+  /**
+   * The nonce that the transaction would get next; absent if it has one, or takes none. If the chain's own count is past it, the chain
+   * refuses for now: an attempt signed with it could never be mined.
+   */
+  readonly nextNonce?: bigint;
+}
+
+/**
+ * Why an attempt gets another price. `waited`: blocks leave it out. `demanded`: a node rejected it because of its bid, so more than the
+ * market price may be needed. `too_expensive`: nodes accept none that may cost so much, so its price is lowered to the minimum that the
+ * next block takes.
+ */
+export type BumpReason = 'waited' | 'demanded' | 'too_expensive';
+
+/** A request for a fee bump. */
+export interface FeeBumpRequest {
+  readonly relayer: Relayer;
+  /** The transaction's content, with the caller's price. */
+  readonly content: Content;
+  /** The newest attempt; the fee bump has the same content. */
+  readonly live: Attempt;
+  /** All attempts in the slot: each must be outbid, since a node may hold any of them. */
+  readonly outbids: readonly Attempt[];
+  readonly reason: BumpReason;
+}
