@@ -1,10 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Directory } from '../ports/directory.js';
-import type { Instances, RunningInstance } from '../ports/instances.js';
+import type { RunningInstance } from '../ports/instances.js';
 import { StoreAwayError } from '../ports/store/change.js';
 import type { FeedReads } from '../ports/store/feed.js';
 import type { LaneViewReads } from '../ports/store/lane-views.js';
-import type { DurationClock } from '../work/clock.js';
 import type { Log } from '../work/log.js';
 import { type Repeating, repeat } from '../work/repeat.js';
 import { shareRun } from '../work/share-run.js';
@@ -15,7 +14,8 @@ import { createBalanceReadings } from './balance-readings.js';
 import { createNetworkGlances, type NetworkGlance, type NetworkState, type Versioned } from './network-glances.js';
 import { createOpenCounts } from './open-counts.js';
 import { createRelayerGlances, type RelayerGlance } from './relayer-glances.js';
-import { countFinished, type OverviewSample, sampleEveryMs, samplesKept } from './samples.js';
+import { createSampleHistory, type OverviewSample, sampleEveryMs } from './samples.js';
+import { createServiceFigures, type ServiceFiguresDeps } from './service-figures.js';
 
 /** The service as it was at the last look. */
 export interface OverviewState {
@@ -64,8 +64,7 @@ export interface OverviewDeps extends ServiceFiguresDeps {
 }
 
 const lookEveryMs = 1_000;
-/** While no watch is open, balances are read after this many samples, of relayers that had transactions. */
-const samplesPerReading = 2;
+
 /**
  * Creates the overview. Any instance shows the same: what transactions wait for comes from the store, where the instance that has the lane
  * writes it. Only relayers whose transactions have changed are read again.
@@ -76,21 +75,17 @@ export function createOverview(deps: OverviewDeps): Overview {
   const stopping = new AbortController();
   const wakers = new Set<() => void>();
   const networks = createNetworkGlances(directory);
-  const samples: Versioned<OverviewSample>[] = [];
   const open = createOpenCounts(store.read, stopping.signal);
   const balances = createBalanceReadings({ directory, funds, networkStates, clock, stopping: stopping.signal });
   const figures = createServiceFigures(deps);
   const relayers = createRelayerGlances({ directory, funds, open, balances });
+  const history = createSampleHistory(store.read, stopping.signal);
   let version = 0;
   let lastTurn: Promise<void> = Promise.resolve();
   let lookedAtMs = Number.NEGATIVE_INFINITY;
   let isFresh = false;
   /** Until the next look while a watch is open. */
   let nextLookInMs = lookEveryMs;
-  /** The positions at the last sample and at the last reading of balances without a watch; null: there was none. */
-  let sampledPositions: ReadonlyMap<string, number> | null = null;
-  let balancePositions: ReadonlyMap<string, number> = new Map();
-  let samplesTaken = 0;
   let sampling: Repeating | null = null;
   let isUnreadable = false;
 
@@ -142,27 +137,17 @@ export function createOverview(deps: OverviewDeps): Overview {
 
   async function takeSample(): Promise<void> {
     const positions = await store.read.lastPositions();
-    if (sampledPositions === null) {
-      sampledPositions = positions;
-      balancePositions = positions;
-      return;
-    }
-    const finished = await countFinished(store.read, sampledPositions, positions, stopping.signal);
-    if (!(await look())) return;
+    const finished = await history.finishedUntil(positions);
+    if (finished === null || !(await look())) return;
     // A look that began meanwhile would give its changes the version of the sample.
     while (look.current() !== null) await look.current();
-    sampledPositions = positions;
     let openCount = 0;
     for (const { value } of relayers.all.values()) openCount += value.open.waiting + value.open.inFlight;
     version += 1;
-    samples.push({ version, value: { atMs: clock.nowMs(), ...finished, open: openCount, webhookBacklog: figures.backlog?.value ?? 0 } });
-    if (samples.length > samplesKept) samples.shift();
+    const value = { atMs: clock.nowMs(), ...finished, open: openCount, webhookBacklog: figures.backlog?.value ?? 0 };
+    const active = history.add({ version, value }, positions);
     for (const wake of wakers) wake();
-    samplesTaken += 1;
-    if (samplesTaken % samplesPerReading !== 0) return;
-    const before = balancePositions;
-    balances.readOf(directory.relayers().filter(({ id }) => positions.get(id) !== before.get(id)));
-    balancePositions = positions;
+    balances.readOf(directory.relayers().filter(({ id }) => active.has(id)));
   }
 
   /** The next sample counts what this one did not. */
@@ -178,7 +163,7 @@ export function createOverview(deps: OverviewDeps): Overview {
   const state = (): OverviewState => {
     const { backlog, instances } = figures;
     const { all, changed, removedAt } = relayers;
-    return { version, relayers: all, changed, removedAt, networks: networks.all, backlog, instances, samples };
+    return { version, relayers: all, changed, removedAt, networks: networks.all, backlog, instances, samples: history.samples };
   };
 
   return {
@@ -211,53 +196,6 @@ export function createOverview(deps: OverviewDeps): Overview {
       stopping.abort();
       for (const wake of wakers) wake();
       await Promise.all([watching.stop(), sampling?.stop(), look.current()]);
-    },
-  };
-}
-
-/** A backlog may be long, and counting it costs the more. */
-const countBacklogEveryMs = 5_000;
-/** An instance is seen every few seconds: only later sightings are news. */
-const sightingMs = 10_000;
-
-/** The figures of the service that belong to no relayer and no network. */
-interface ServiceFigures {
-  readonly backlog: Versioned<number> | null;
-  readonly instances: Versioned<readonly RunningInstance[]> | null;
-  /** Reads them for a look with this version. */
-  compare(version: number): Promise<void>;
-}
-
-/** The parts that know them. */
-interface ServiceFiguresDeps {
-  /** The number of pending webhook events, counted up to a limit. */
-  readonly backlog: () => Promise<number>;
-  readonly sharing: Pick<Instances, 'instances'>;
-  readonly clock: DurationClock;
-}
-
-/** Creates the figures; none is known. */
-function createServiceFigures({ backlog: count, sharing, clock }: ServiceFiguresDeps): ServiceFigures {
-  let backlog: (Versioned<number> & { readonly atMs: number }) | null = null;
-  let instances: (Versioned<readonly RunningInstance[]> & { readonly text: string }) | null = null;
-
-  return {
-    get backlog() {
-      return backlog;
-    },
-    get instances() {
-      return instances;
-    },
-    async compare(version) {
-      const value = sharing.instances();
-      const text = JSON.stringify(
-        value.map((one) => ({ ...one, seenAtMs: one.seenAtMs === null ? null : Math.floor(one.seenAtMs / sightingMs) })),
-      );
-      if (instances?.text !== text) instances = { version, value, text };
-      const nowMs = clock.elapsedMs();
-      if (backlog !== null && nowMs - backlog.atMs < countBacklogEveryMs) return;
-      const counted = await count();
-      backlog = { value: counted, version: backlog?.value === counted ? backlog.version : version, atMs: nowMs };
     },
   };
 }

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { LaneViewReads } from '../ports/store/lane-views.js';
 import type { TransactionStatus } from '../records/transaction.js';
+import type { Versioned } from './network-glances.js';
 
 /** Figures of the whole service at a time. */
 export interface OverviewSample {
@@ -15,20 +16,60 @@ export interface OverviewSample {
 }
 
 /** The numbers of transactions that became final. */
-export type Finished = Pick<OverviewSample, 'confirmed' | 'failed' | 'withdrawn'>;
+type Finished = Pick<OverviewSample, 'confirmed' | 'failed' | 'withdrawn'>;
 
 /** How often a sample is taken, and how many are kept: a day's. */
 export const sampleEveryMs = 300_000;
-export const samplesKept = 288;
+const samplesKept = 288;
+
+/** Balances are read after this many samples, of relayers that had transactions, so that funds are known while no watch is open. */
+const samplesPerReading = 2;
 
 /** Changes that one read counts: few enough that nothing else waits long. */
 const changesPerRead = 4_000;
+
+/** The samples that were taken, and the positions of relayers at the last one. */
+export interface SampleHistory {
+  /** Oldest first. */
+  readonly samples: readonly Versioned<OverviewSample>[];
+  /** Counts what became final between the last sample and these positions; null: there was no sample, and the next one counts from here. */
+  finishedUntil(positions: ReadonlyMap<string, number>): Promise<Finished | null>;
+  /** Adds the sample at these positions. Returns the relayers whose balances are due. */
+  add(sample: Versioned<OverviewSample>, positions: ReadonlyMap<string, number>): ReadonlySet<string>;
+}
+
+/** Creates an empty history. Counting throws when `stopping` aborts. */
+export function createSampleHistory(read: Pick<LaneViewReads, 'changesByStatus'>, stopping: AbortSignal): SampleHistory {
+  const samples: Versioned<OverviewSample>[] = [];
+  let sampled: ReadonlyMap<string, number> | null = null;
+  let balancesRead: ReadonlyMap<string, number> = new Map();
+  let taken = 0;
+  return {
+    samples,
+    async finishedUntil(positions) {
+      if (sampled !== null) return countFinished(read, sampled, positions, stopping);
+      sampled = positions;
+      balancesRead = positions;
+      return null;
+    },
+    add(sample, positions) {
+      sampled = positions;
+      samples.push(sample);
+      if (samples.length > samplesKept) samples.shift();
+      taken += 1;
+      if (taken % samplesPerReading !== 0) return new Set();
+      const before = balancesRead;
+      balancesRead = positions;
+      return new Set([...positions.keys()].filter((id) => positions.get(id) !== before.get(id)));
+    },
+  };
+}
 
 /**
  * Counts the transactions that became final after these positions, of the relayers whose positions have moved. A transaction that is final
  * changes no more, so it is counted once. Throws when `signal` aborts.
  */
-export async function countFinished(
+async function countFinished(
   read: Pick<LaneViewReads, 'changesByStatus'>,
   before: ReadonlyMap<string, number>,
   now: ReadonlyMap<string, number>,
