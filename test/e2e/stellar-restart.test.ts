@@ -82,4 +82,55 @@ describe('a Stellar service after a SIGKILL', () => {
     assert.equal(record.status, 'expired');
     assert.equal(bob.balance(), reserve);
   });
+
+  /** The service is killed once a restore waits at the node; these are what happens around that. */
+  const kills: Readonly<Record<string, (rig: StellarService) => Promise<void>>> = {
+    'while that waits': (rig) => rig.service.kill(),
+    'and that lands meanwhile': async (rig) => {
+      await rig.service.kill();
+      rig.ledger.close();
+    },
+    'once the call waits': async (rig) => {
+      rig.ledger.close();
+      await untilOperation(rig, 'invokeHostFunction');
+      await rig.service.kill();
+    },
+  };
+
+  for (const [when, kill] of Object.entries(kills)) {
+    it(`restart: archived entries are restored once before a call, and the call lands once: ${when}`, async (test) => {
+      const rig = await startStellarService();
+      test.after(() => rig.stop());
+      rig.node.setRestoring('before it');
+      rig.ledger.archiveContracts();
+      const operation = {
+        type: 'invoke_contract',
+        contract_address: rig.ledger.testContract,
+        function_name: 'increment',
+        args: [{ u32: 5 }],
+      };
+      const sent = await rig.send({ network: 'local', operations: [operation] });
+      await untilOperation(rig, 'restoreFootprint');
+      await kill(rig);
+      const client = await restarted(test, rig);
+      assert.equal((await finalRecord(rig, client, sent.id)).status, 'confirmed');
+      assert.match(JSON.stringify(await client.list()), new RegExp(`"key":"needed_by","value":"${sent.id}"`));
+      const landed = Array.from(
+        { length: rig.ledger.latest().sequence },
+        (_, index) => rig.ledger.at(index + 1)?.transactions ?? [],
+      ).flat();
+      assert.deepEqual(
+        landed.flatMap(({ frame }) => frame.transaction.operations.map(({ body }) => body.type)),
+        ['restoreFootprint', 'invokeHostFunction'],
+      );
+    });
+  }
 });
+
+/** Waits until the node has a transaction with this operation in its queue. */
+async function untilOperation({ ledger }: StellarService, type: string): Promise<void> {
+  await waitFor(
+    `${type} at the node`,
+    async () => ledger.waiting().some(({ transaction }) => transaction.operations[0]?.body.type === type) || undefined,
+  );
+}

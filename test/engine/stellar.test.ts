@@ -486,7 +486,13 @@ describe('simulations that one node gets wrong', { concurrency: 4 }, () => {
       { maxFeeStroops: 5_000_000_000n },
     ],
     'a failure of the call': [() => ({ error: 'HostError: Error(WasmVm, InvalidAction)', latestLedger: 3 }), {}],
-    'archived entries': [(result) => ({ ...result, restorePreamble: { minResourceFee: '1', transactionData: '' } }), {}],
+    'archived entries': [
+      (result) => ({
+        ...result,
+        restorePreamble: { minResourceFee: '1', transactionData: (result as { transactionData?: string }).transactionData },
+      }),
+      {},
+    ],
   };
 
   /** Two nodes, of which the first one lies until it is told to stop. */

@@ -151,6 +151,7 @@ export const stellarFaults = [
   'contract call',
   'merge',
   'repeat',
+  'restores',
 ] as const;
 
 /** What can go wrong among several instances on one database, besides. */

@@ -2901,7 +2901,8 @@ export type StellarPolicies = Message<"relayer.v1.StellarPolicies"> & {
   resourceFeeMarginPercent?: number | undefined;
 
   /**
-   * Let contract calls restore the archived entries that they use, which costs rent. False: such a call fails before it is signed. Absent: true.
+   * Let contract calls, or a transaction before them, restore the archived entries that they use, which costs rent. False: such a call fails
+   * before it is signed. Absent: true.
    *
    * @generated from field: optional bool restore_archived = 8;
    */

@@ -183,7 +183,8 @@ export type Transaction = Message<"relayer.v1.Transaction"> & {
   externalId?: string | undefined;
 
   /**
-   * The labels that the caller gave to the transaction.
+   * The labels that the caller gave to the transaction. A transaction that the service sends before another one has the label `needed_by` with
+   * that one's id.
    *
    * @generated from field: repeated relayer.v1.TransactionLabel labels = 42;
    */

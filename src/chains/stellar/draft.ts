@@ -172,7 +172,7 @@ async function draftOwn(drafting: Drafting, content: StellarOperationsContent): 
   const maxResourceFeeStroops = feeLimitOf({ policies, maxFeeStroops }) - minStroops;
   const hasMemo = xdr.Memo.fromXdr(memo, 'base64').type !== 'memoNone';
   const [ready, bidPerOperationStroops, memoRequired] = await Promise.all([
-    isContract ? simulate(rpc, content, payer.sequence + 1n, maxResourceFeeStroops, policies.restoreArchived) : null,
+    isContract ? simulate(rpc, content, payer.sequence + 1n, maxResourceFeeStroops, policies) : null,
     market.bidPerOperationStroops(isContract),
     hasMemo || !policies.checkMemoRequired ? noMemoNeeded : findMemoRequired(rpc, content.operations),
   ]);

@@ -71,7 +71,7 @@ async function readResult({ rpc }: DraftDeps, { relayer, content, sequence }: Wa
   if (content.kind !== 'operations' || sequence === null || !operationsIn(content).some(isContractOperation)) return null;
   const policies = onNetwork('stellar', relayer.policies);
   const limit = feeLimitOf({ policies, maxFeeStroops: content.maxFeeStroops });
-  const simulated = await simulate(rpc, content, sequence, limit, policies.restoreArchived);
+  const simulated = await simulate(rpc, content, sequence, limit, policies);
   if (!('refused' in simulated)) return simulated.returned;
   if (simulated.refused === 'rejected') throw nodeUnavailable(new Error(simulated.sentence));
   return null;
@@ -140,6 +140,8 @@ function lineOf(account: string, asset: xdr.Asset | null): TrustLineId | null {
  * payments and creations of accounts are known to succeed.
  */
 function verdictOf(content: StellarContent, draft: StellarDraft | Refusal | null, seen: readonly Seen[]): QuotedFailure | null | undefined {
+  // What a transaction before it changes is not known yet.
+  if (draft !== null && 'refused' in draft && draft.first !== undefined) return undefined;
   if (draft !== null && 'refused' in draft)
     return { reason: failureOf[draft.refused], sentence: draft.sentence, revertReason: null, revertData: null };
   const created = new Set<string>();

@@ -1,11 +1,13 @@
 import { xdr } from '@stellar/stellar-sdk';
 import type { Refusal } from '../../core/ports/chain/drafts.js';
+import type { StellarPolicies } from '../../core/records/relayer.js';
 import type { StellarOperationsContent } from '../../core/records/stellar.js';
 import type { CallOptions } from '../rpc/call-router.js';
 import { NodeError, nodeUnavailable } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { withSecondWord } from '../rpc/second-word.js';
 import { questions } from './questions.js';
+import { restoreBefore } from './restore-before.js';
 import { transactionFrom } from './transaction.js';
 
 /** A simulated contract operation with its authorization, its footprint and their resource fee. */
@@ -31,10 +33,10 @@ export async function simulate(
   content: StellarOperationsContent,
   sequence: bigint,
   maxResourceFeeStroops: bigint,
-  restoreArchived: boolean,
+  policies: StellarPolicies,
 ): Promise<Simulation | Refusal> {
   const { answer, isDoubted } = await withSecondWord(
-    (options) => simulateOnce(rpc, content, { sequence, restoreArchived }, options),
+    (options) => simulateOnce(rpc, content, { sequence, policies }, options),
     (first) => ('refused' in first ? first.lasting : first.resourceFeeStroops > maxResourceFeeStroops),
   );
   if (!isDoubted) return answer;
@@ -44,7 +46,7 @@ export async function simulate(
 async function simulateOnce(
   rpc: Rpc,
   content: StellarOperationsContent,
-  { sequence, restoreArchived }: { readonly sequence: bigint; readonly restoreArchived: boolean },
+  { sequence, policies }: { readonly sequence: bigint; readonly policies: StellarPolicies },
   options: CallOptions,
 ): Promise<Simulation | Refusal> {
   const [operation] = content.operations;
@@ -59,12 +61,15 @@ async function simulateOnce(
   });
   if ('refused' in answer) return answer;
   if ('error' in answer) return refusal(`the simulation failed: ${answer.error}`);
-  if (answer.needsRestore) return refusal('the contract call uses archived ledger entries; restore them first');
-  if (answer.restores && !restoreArchived)
+  if ((answer.restores || answer.preamble !== null) && !policies.restoreArchived)
     return {
       ...refusal("the contract call uses archived ledger entries, which the relayer's policy restore_archived forbids to restore"),
       refused: 'not_allowed',
     };
+  if (answer.preamble !== null) {
+    const sentence = 'the contract call uses archived ledger entries, which a transaction before it must restore';
+    return { ...refusal(sentence), first: restoreBefore(content, answer, answer.preamble, policies) };
+  }
   const { sorobanData, resourceFeeStroops, returned } = answer;
   const needsOtherAddress = answer.auth.some((entry) => entry.credentials.type !== 'sorobanCredentialsSourceAccount');
   const isGiven = content.auth === 'given';

@@ -129,6 +129,8 @@ export interface StellarOperationsContent {
   readonly validityMs: number | null;
   /** The caller's maximum of the whole fee; null: none. */
   readonly maxFeeStroops: bigint | null;
+  /** The transaction that restores the archived entries which its contract call uses; absent: none does. */
+  readonly restoredBy?: string;
 }
 
 /** A fee bump of an envelope that another account numbered and signed. */

@@ -40,7 +40,8 @@ function withNonces(lane: LaneContext, drafted: readonly Drafted[], from: bigint
   return chosen;
 }
 
-function isUnmoved({ transactions }: LaneContext, { transaction }: OpenTransaction): boolean {
+/** True if the transaction is as it was when it was read. */
+export function isUnmoved({ transactions }: LaneContext, { transaction }: OpenTransaction): boolean {
   return transactions.tracked(transaction.id)?.transaction.revision === transaction.revision;
 }
 

@@ -7,6 +7,7 @@ import { createLedger, type LedgerOptions, type StellarLedger } from './ledger.j
 import { methods } from './rpc/methods.js';
 import { asParams, type Params } from './rpc/params.js';
 import { RpcError } from './rpc/rpc-error.js';
+import type { Restoring } from './rpc/simulate.js';
 import { viewOf } from './rpc/view.js';
 
 /** The fault of one call; absent: the node answers it. */
@@ -49,6 +50,8 @@ export interface StellarNode {
    * as they are.
    */
   setQueueFullBelow(stroopsPerOperation: bigint): void;
+  /** Makes this node ask for a transaction that restores archived entries before a call, or let the call restore them, as at the start. */
+  setRestoring(restoring: Restoring): void;
   /** Stops the node at once, even during answers; its ledger stays but closes no more. */
   stop(): Promise<void>;
 }
@@ -72,6 +75,7 @@ export async function startStellar(options: StellarOptions = {}): Promise<Stella
   let ledgersBehind = 0;
   let oldestLedger = 0;
   let fullBelowStroops = 0n;
+  let restoring: Restoring = 'in the call';
 
   /** Returns the answer to a call and what happens to the whole response. */
   function answer({ id, method, params }: Call): { readonly body: object; readonly outcome: CallFault } {
@@ -83,7 +87,7 @@ export async function startStellar(options: StellarOptions = {}): Promise<Stella
       const run = Object.hasOwn(methods, method) ? methods[method] : undefined;
       if (run === undefined) throw new RpcError(-32601, 'method not found');
       const view = viewOf(ledger, ledgersBehind, oldestLedger);
-      const result = run(named, { ledger, view, sending: outcome.sending ?? 'queued', fullBelowStroops });
+      const result = run(named, { ledger, view, sending: outcome.sending ?? 'queued', fullBelowStroops, restoring });
       return { body: { jsonrpc: '2.0', id, result }, outcome };
     } catch (error) {
       const { code, message } = error instanceof RpcError ? error : { code: -32603, message: String(error) };
@@ -149,6 +153,9 @@ export async function startStellar(options: StellarOptions = {}): Promise<Stella
     },
     setQueueFullBelow(stroopsPerOperation) {
       fullBelowStroops = stroopsPerOperation;
+    },
+    setRestoring(next) {
+      restoring = next;
     },
     async stop() {
       clearInterval(timer);

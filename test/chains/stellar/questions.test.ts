@@ -24,7 +24,7 @@ const waiting = wallet.build([Operation.bumpSequence({ bumpTo: '0' })]).toXdr();
 
 /** Each question, and the answer of the local ledger. */
 function sampled<T>(call: RpcCall<T>, other?: object): readonly [RpcCall<unknown>, unknown] {
-  const context = { ledger, view: viewOf(ledger, 0), sending: 'queued', fullBelowStroops: 0n } as const;
+  const context = { ledger, view: viewOf(ledger, 0), sending: 'queued', fullBelowStroops: 0n, restoring: 'in the call' } as const;
   return [call, other ?? methods[call.method]?.((call.params ?? {}) as Record<string, unknown>, context)];
 }
 

@@ -4,6 +4,7 @@ import { Address, Contract, SorobanDataBuilder, xdr } from '@stellar/stellar-sdk
 import { createRpc } from '../../../src/chains/rpc/rpc.js';
 import { stellarDialect } from '../../../src/chains/stellar/dialect.js';
 import { simulate } from '../../../src/chains/stellar/simulate.js';
+import { defaultPolicies } from '../../../src/core/records/relayer.js';
 import { rememberingLog } from '../../support/evm.js';
 import { answering, FakeError, startFakeNode } from '../../support/fake-node.js';
 import { stellarKey, stellarNetwork } from '../../support/stellar.js';
@@ -67,7 +68,7 @@ describe('simulation: authorization of every kind', () => {
       const rpcUrls = [{ url: node.url, weight: 100 }];
       const rpc = createRpc({ network, rpcUrls, rpcTimeoutMs: 3_000, log: rememberingLog() }, stellarDialect(network.passphrase));
       test.after(() => rpc.close());
-      const answer = await simulate(rpc, content, 1n, 1_000_000n, true);
+      const answer = await simulate(rpc, content, 1n, 1_000_000n, defaultPolicies.stellar);
       const isSource = credentials.type === 'sorobanCredentialsSourceAccount';
       assert.match('refused' in answer ? answer.sentence : 'prepared', isSource ? /^prepared$/ : /authorization by an address other than/);
     });
@@ -88,7 +89,7 @@ it('simulation: unknown words of one endpoint fail no transaction at once', asyn
   const rpcUrls = nodes.map(({ url }, index) => ({ url, weight: 100 - index }));
   const rpc = createRpc({ network, rpcUrls, rpcTimeoutMs: 3_000, log: rememberingLog() }, stellarDialect(network.passphrase));
   test.after(() => rpc.close());
-  const refusal = await simulate(rpc, content, 1n, 1_000_000n, true);
+  const refusal = await simulate(rpc, content, 1n, 1_000_000n, defaultPolicies.stellar);
   assert.ok(
     'refused' in refusal && !refusal.lasting,
     JSON.stringify(refusal, (_, part) => (typeof part === 'bigint' ? String(part) : part)),

@@ -173,7 +173,18 @@ export function createStellarAuditor({ database, ledger, orders, relayers, elaps
     require(user === undefined, () => `${row.id} fills a gap at sequence number ${row.nonce}, which ${user} has used:\n${history(row.id)}`);
   }
 
+  /** The archived entries of a call are restored once. */
+  function requireOneRestore(row: Row, before: Row): void {
+    const [now, earlier] = [row, before].map(({ content }): { restoredBy?: string; operations?: unknown } => JSON.parse(content));
+    if (now?.restoredBy === undefined) return;
+    if (earlier?.restoredBy !== now.restoredBy) records.count('archived entries are restored first');
+    const isSame = JSON.stringify(now.operations) === JSON.stringify(earlier?.operations);
+    require(!isSame || earlier?.restoredBy === undefined || earlier.restoredBy === now.restoredBy, () =>
+      `${row.id} is restored by ${now.restoredBy} after ${earlier?.restoredBy}:\n${history(row.id)}`);
+  }
+
   function see(row: Row, before: Row | undefined): void {
+    if (before !== undefined) requireOneRestore(row, before);
     const mostRecords = orders.sent() + foreign.size + maxIdleFillers;
     require(records.known.size <= mostRecords, () => `there are ${records.known.size} records of ${orders.sent()} requests`);
     if (before === undefined && row.status_reason?.startsWith('fills the gap') === true) requireGap(row);

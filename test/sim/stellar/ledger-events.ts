@@ -71,6 +71,9 @@ export function startLedgerEvents(run: RunContext, options: LedgerEventOptions):
       run.fail(error);
     }
     time.after(blockMs, everyLedger);
+    recurring(run, 15 * blockMs, () => {
+      if (run.has('restores')) ledger.archiveContracts();
+    });
   }
 
   /** Someone else uses a relayer's key. */

@@ -26,6 +26,7 @@ const misdeeds: Readonly<Partial<Record<Fault, Misdeed>>> = {
   'fresh node': ({ ledger }, random) => ({ oldestLedger: ledger.latest().sequence - random.between(0, 10) }),
   'drops sent': () => ({ sending: 'dropped' }),
   'busy queue': () => ({ sending: 'try again later' }),
+  restores: () => ({ restoring: 'before it' }),
   'full queue': (_, random) => ({ fullBelowStroops: BigInt(random.between(100, 20_000)) }),
   'shifted ledgers': (_, random) => ({ ledgerShift: random.between(1, random.chance(0.5) ? 3 : 60) * (random.chance(0.5) ? 1 : -1) }),
   'wrong receipts': (_, random) => ({ shows: random.chance(0.4) ? 'other outcome' : random.chance(0.5) ? 'ledger before' : 'nothing' }),

@@ -23,6 +23,7 @@ export interface NodeCondition {
   oldestLedger: number;
   sending: MethodContext['sending'];
   fullBelowStroops: bigint;
+  restoring: MethodContext['restoring'];
   /** It shows this transaction and a used sequence number. */
   forges: Forgery | null;
   /** By how much it numbers all ledgers wrongly. */
@@ -37,6 +38,7 @@ export const wellConditioned: NodeCondition = {
   oldestLedger: 0,
   sending: 'queued',
   fullBelowStroops: 0n,
+  restoring: 'in the call',
   forges: null,
   ledgerShift: 0,
   shows: 'truth',
@@ -78,13 +80,13 @@ export function createGateway({ name, ledger: trueLedger, other, pick, refusedBi
     const another = other();
     const ledger = another ?? trueLedger;
     const seen = another === null ? condition : wellConditioned;
-    const { ledgersBehind, oldestLedger, sending, fullBelowStroops, forges, ledgerShift, shows } = seen;
+    const { ledgersBehind, oldestLedger, sending, fullBelowStroops, restoring, forges, ledgerShift, shows } = seen;
     try {
       const run = Object.hasOwn(methods, method) ? methods[method] : undefined;
       if (run === undefined) throw new RpcError(-32601, 'method not found');
       const view = viewOf(ledger, ledgersBehind, oldestLedger);
       const asked = asParams(renumbered(params ?? {}, -ledgerShift));
-      const result: { readonly errorResultXdr?: string } = run(asked, { ledger, view, sending, fullBelowStroops });
+      const result: { readonly errorResultXdr?: string } = run(asked, { ledger, view, sending, fullBelowStroops, restoring });
       if (result.errorResultXdr !== undefined && isFeeRefusal(result.errorResultXdr))
         refusedBid((params as { readonly transaction: string }).transaction);
       const told = forges === null ? result : forged(method, result, forges);

@@ -33,8 +33,21 @@ export interface Refusal {
    * for the verdict about a call of a contract, and no other block may come.
    */
   readonly isDoubted?: boolean | 'briefly';
+  /** A transaction that ends a lasting refusal once it is mined; absent: none does. */
+  readonly first?: Prerequisite;
   /** The values that the sentence names. */
   readonly metadata?: ErrorMetadata<'INSUFFICIENT_FUNDS' | 'GAS_PRICE_CAP_EXCEEDED' | 'REPLACEMENT_UNDERPRICED' | 'FIELD_INVALID'>;
+}
+
+/** A transaction of the service's own that must be mined before another one. */
+export interface Prerequisite {
+  readonly content: Content;
+  /** What it does, to follow "transaction X". */
+  readonly does: string;
+  /** The transaction that was sent for that before; null: none was. */
+  readonly sent: string | null;
+  /** Returns the content that needs it, once the transaction with this id is sent for that. */
+  neededBy(id: string): Content;
 }
 
 /** True if the chain refused to make an attempt. */

@@ -15,6 +15,7 @@ import { splitByFunds } from '../funds.js';
 import { type DraftObstacle, holdBack } from '../hold-back.js';
 import { isExpired, latestMs } from '../is-expired.js';
 import type { LaneContext } from '../lane-context.js';
+import { afterFirst, type DraftedFirst, draftFirst, signFirst } from '../send-first.js';
 import { type Drafted, signAll } from '../sign-drafts.js';
 import type { SigningPace } from '../signing-pace.js';
 import { forgetRefusals, type Tracked } from '../tracked.js';
@@ -70,13 +71,13 @@ async function prepare(lane: LaneContext, pace: SigningPace, forbidden: Forbidde
     for (const { transaction } of late) tried.delete(transaction.id);
     // If nodes answer nothing at all, this throws: then no transaction is to blame.
     if (outcomes.includes(null)) await lane.chain.balanceOf(lane.id.account);
-    const drafted: Drafted[] = [];
+    const drafted: (Drafted | DraftedFirst)[] = [];
     for (const [index, outcome] of outcomes.entries()) {
       const open = candidates[index];
       if (open === undefined || outcome === undefined || outcome === 'slow') continue;
       if (late.length > 0 && keepDraft(lane, open, outcome)) tried.delete(open.transaction.id);
       else if (outcome === null) await holdBack(lane, open, unanswered, retryUnansweredAfterMs);
-      else if (isRefusal(outcome)) await holdBack(lane, open, judged(lane, forbidden, open, outcome));
+      else if (isRefusal(outcome)) drafted.push(...(await draftedFirst(lane, forbidden, open, outcome)));
       else {
         forgetRejections(lane, open);
         drafted.push({ open, draft: outcome });
@@ -88,8 +89,33 @@ async function prepare(lane: LaneContext, pace: SigningPace, forbidden: Forbidde
     if (isShort) await lane.funds.report((await lane.funds.read()).balance);
     const affordable = drafted.length === 0 ? [] : await withinFunds(lane, forbidden, drafted);
     forbidden.endRound(again, affordable.length > 0);
-    if (affordable.length > 0) await signAll(lane, pace, affordable, policies);
+    for (const one of affordable) if ('first' in one) await signFirst(lane, one, policies);
+    const others = affordable.filter((one) => !('first' in one));
+    if (others.length > 0) await signAll(lane, pace, others, policies);
   }
+}
+
+/** Drafts the transaction that must be mined first, if there is one that ends a lasting refusal. Otherwise leaves this one unsigned. */
+async function draftedFirst(
+  lane: LaneContext,
+  forbidden: Forbidden,
+  open: OpenTransaction,
+  outcome: Refusal,
+): Promise<readonly DraftedFirst[]> {
+  const refusal = judged(lane, forbidden, open, afterFirst(lane, outcome));
+  const { first, lasting } = refusal;
+  if (first === undefined || !lasting) {
+    await holdBack(lane, open, refusal);
+    return [];
+  }
+  const draft = await draftFirst(lane, open, first);
+  if (draft !== null && !isRefusal(draft)) return [{ open, draft, first }];
+  if (draft === null) await holdBack(lane, open, unanswered, retryUnansweredAfterMs);
+  else {
+    const sentence = `a transaction must be mined before this one, and cannot be sent: ${draft.sentence}`;
+    await holdBack(lane, open, judged(lane, forbidden, open, { ...draft, sentence }));
+  }
+  return [];
 }
 
 /**
@@ -237,7 +263,7 @@ function forgetRejections({ transactions }: LaneContext, { transaction }: OpenTr
 }
 
 /** Transactions that the balance pays for in addition to everything in flight, in order. The others wait. */
-async function withinFunds(lane: LaneContext, forbidden: Forbidden, drafted: readonly Drafted[]): Promise<readonly Drafted[]> {
+async function withinFunds<D extends Drafted>(lane: LaneContext, forbidden: Forbidden, drafted: readonly D[]): Promise<readonly D[]> {
   const funds = await lane.funds.readFree();
   await lane.funds.report(funds.balance);
   const unit = smallestUnits[lane.relayer().networkType];

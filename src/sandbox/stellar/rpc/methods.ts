@@ -10,7 +10,7 @@ import { findEntry } from './ledger-entries.js';
 import { getLatestLedger, getLedgers } from './ledgers.js';
 import { type Params, textParam, textsParam } from './params.js';
 import { invalidParams, RpcError } from './rpc-error.js';
-import { simulateTransaction } from './simulate.js';
+import { type Restoring, simulateTransaction } from './simulate.js';
 import { getTransaction, getTransactions } from './transactions.js';
 import { rangeOf, type View } from './view.js';
 
@@ -23,6 +23,7 @@ export interface MethodContext {
   readonly sending: 'queued' | 'dropped' | 'try again later';
   /** This node's own queue accepts only bids of at least this many stroops per operation; 0: all. */
   readonly fullBelowStroops: bigint;
+  readonly restoring: Restoring;
 }
 
 type Method = (params: Params, context: MethodContext) => object;
@@ -40,7 +41,7 @@ export const methods: Readonly<Record<string, Method>> = {
   getLedgerEntries: (params, { view }) => getLedgerEntries(textsParam(params, 'keys'), view),
   getTransaction: (params, { view }) => getTransaction(params, view),
   getTransactions: (params, { view }) => getTransactions(params, view),
-  simulateTransaction: (params, { view, ledger }) => simulateTransaction(params, view, ledger.networkId),
+  simulateTransaction: (params, { view, ledger, restoring }) => simulateTransaction(params, view, ledger.networkId, restoring),
   sendTransaction,
 };
 
