@@ -18,8 +18,8 @@ import { createSeenInstances } from './seen-instances.js';
 import { createSharing, type Sharing } from './sharing.js';
 import { createSigningHold } from './signing-hold.js';
 
-/** An instance that was alone at its last look only has to notice that another one joins, which also tells it. */
-const lookEveryMs = { alone: 1_000, withOthers: 250 };
+/** The interval of the rounds after one that failed. */
+const afterFailureMs = 250;
 
 /** The instances that share a database, and the work that this one does. */
 export interface Members extends Leases, Sharing {
@@ -106,8 +106,7 @@ export function createMembers(deps: MembersDeps): Members {
   });
   const rounds = createRounds({
     round: createRound({ shared, seen, hold, fitness, gone, shares, news, missedNews: () => callListeners(allNews) }),
-    // The shorter interval also after a failure.
-    everyMs: () => (!rounds.isFailing() && seen.members().length === 1 ? lookEveryMs.alone : lookEveryMs.withOthers),
+    everyMs: () => (rounds.isFailing() ? afterFailureMs : seen.paceMs()),
     failed,
     timers,
     log,

@@ -50,7 +50,11 @@ export function createRound({ shared, seen, hold, fitness, gone, shares, news, m
     if (seen.isStarting()) await startSharing();
     await look();
     const unrecorded = hold.unrecordedRewind();
-    if (unrecorded !== null) await shared.recordRewind(unrecorded);
+    if (unrecorded !== null) {
+      await shared.recordRewind(unrecorded);
+      // The others look at once.
+      news.addLeases();
+    }
     news.send();
     await shares.round(hold.ownHold() === null ? seen.sharing() : null);
     hold.explain();

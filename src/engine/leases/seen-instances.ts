@@ -2,6 +2,7 @@ import type { InstanceState } from '../../core/ports/instances.js';
 import type { Message } from '../../core/ports/news.js';
 import type { Conditions, Look, Member, Observer, SharedDatabase } from '../../core/ports/shared-database.js';
 import type { DurationClock } from '../../core/work/clock.js';
+import { lookPaceMs } from './look-pace.js';
 
 /** What a look found changed since the look before it. */
 export interface SeenChanges {
@@ -20,6 +21,8 @@ export interface SeenInstances {
   sharing(): readonly number[];
   /** See `Look.oldestSnapshotMs`. */
   oldestSnapshotMs(): number;
+  /** How long to wait until the next look. */
+  paceMs(): number;
   /** True until this instance takes leases for the first time. */
   isStarting(): boolean;
   /** The connection that looks; null: it was lost, and the next look opens another. */
@@ -59,6 +62,7 @@ export function createSeenInstances({ shared, heard, connected, looked, clock }:
   let observer: Observer | null = null;
   let seen: readonly Member[] = [];
   let oldestSnapshotMs = 0;
+  let seenTimeMs = 0;
 
   async function connect(): Promise<Observer> {
     const connection = await shared.openObserver((message) => {
@@ -83,6 +87,7 @@ export function createSeenInstances({ shared, heard, connected, looked, clock }:
     const shown = await by.look();
     looked(shown, askedAtMs);
     oldestSnapshotMs = shown.oldestSnapshotMs;
+    seenTimeMs = shown.timeMs;
     return shown.members;
   }
 
@@ -107,6 +112,7 @@ export function createSeenInstances({ shared, heard, connected, looked, clock }:
     members: () => seen,
     sharing: () => seen.filter(({ shown }) => shown.state === 'sharing').map(({ number }) => number),
     oldestSnapshotMs: () => oldestSnapshotMs,
+    paceMs: () => lookPaceMs({ me, members: seen, timeMs: seenTimeMs }),
     isStarting: () => myState === 'starting',
     observer: () => observer,
     async joinFirst(check) {

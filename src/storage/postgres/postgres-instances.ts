@@ -33,17 +33,20 @@ export type MemberRow = Pick<
 > &
   Pick<Member, 'isConnected' | 'beat' | 'isBusy'> & { readonly seenAt: Date | null };
 
-/** Reads the instances of a schema, in the order of their numbers. The server removes the lock with the connection. */
+/**
+ * Reads the instances of a schema, in the order of their numbers. The server removes the lock with the connection. Asks for these
+ * connections alone: `pg_stat_activity` would describe each connection of the server.
+ */
 export async function readMembers(client: pg.Client, schema: string): Promise<readonly Member[]> {
   const { rows } = await client.query<MemberRow>(
-    `with held as (select pid from pg_locks where ${isInstanceLock}),
-     connections as (
-       select pid, ${started} as started, state_change, coalesce(state = 'active' and coalesce(wait_event_type, '') <> 'Client', false) as busy
-       from pg_stat_activity where pid in (select pid from held)
-     )
-     select number, host, instances.pid, since_ms, version, config_hashes, backend_pid, backend_started, state, timeline, is_synchronous,
-       connections.pid is not null as "isConnected", state_change::text as beat, state_change as "seenAt", coalesce(busy, false) as "isBusy"
-     from instances left join connections on connections.pid = backend_pid and connections.started = backend_started
+    `with held as (select pid from pg_locks where ${isInstanceLock})
+     select number, host, instances.pid, since_ms, version, config_hashes, backend_pid, backend_started, instances.state, timeline,
+       is_synchronous, connection.pid is not null as "isConnected", state_change::text as beat, state_change as "seenAt",
+       coalesce(connection.state = 'active' and coalesce(wait_event_type, '') <> 'Client', false) as "isBusy"
+     from instances left join lateral (
+       select * from pg_stat_get_activity(backend_pid) as one
+       where ${started} = backend_started and exists (select from held where held.pid = one.pid)
+     ) as connection on true
      where number > 1 order by number`,
     [instanceLock, schema],
   );
@@ -60,7 +63,8 @@ export async function readServer(client: pg.Client): Promise<Omit<Look, 'members
     `select floor(extract(epoch from clock_timestamp()) * 1000)::float8 as "timeMs", ${durability},
      to_regclass('transactions')::oid::text as tables,
      (select coalesce(floor(extract(epoch from clock_timestamp() - min(xact_start)) * 1000), 0)::float8
-       from pg_stat_activity where backend_xmin is not null and datname = current_database() and pid <> pg_backend_pid()) as "oldestSnapshotMs",
+       from pg_stat_get_activity(null) where backend_xmin is not null and pid <> pg_backend_pid()
+       and datid = (select oid from pg_database where datname = current_database())) as "oldestSnapshotMs",
      (select hashes from configurations order by number desc, hashes limit 1) as newest,
      rewound_at_ms as "foundAtMs", rewind_evidence as evidence
      from (select) as once left join database_ids on number = 1 and rewound_at_ms is not null`,

@@ -191,6 +191,25 @@ describe('instances that share a PostgreSQL database', () => {
     assert.deepEqual([...floor.twice], []);
   });
 
+  it('take over from all those that look often, if these hang at once', async (test) => {
+    const databaseUrl = await server.newDatabase();
+    const floor = createFloor();
+    const units = unitsFrom(10);
+    const all: Awaited<ReturnType<typeof joinBehindProxy>>[] = [];
+    for (const name of ['a', 'b', 'c', 'd', 'e']) all.push(await joinBehindProxy(test, databaseUrl, name, { floor, units }));
+    await untilShared(floor, units, Object.fromEntries(all.map(({ name }) => [name, 2])));
+    const inOrder = all.sort((a, b) => Number(a.sharing.ownId()) - Number(b.sharing.ownId()));
+    const hung = inOrder.slice(0, 3);
+    for (const { proxy } of hung) proxy.hang();
+    const [one, other] = inOrder.slice(3).map(({ name }) => name);
+    const beforeMs = performance.now();
+    // What hangs works on until it notices: the commits of its work fail.
+    const isTaken = () => units.every((unit) => floor.doers(unit).some((name) => name === one || name === other));
+    await waitFor('the others to take over', async () => isTaken() || undefined, 15_000);
+    test.diagnostic(`taken over after ${Math.round(performance.now() - beforeMs)} ms`);
+    for (const { proxy } of hung) proxy.heal();
+  });
+
   it('share each kind of work apart from the others', async (test) => {
     const databaseUrl = await server.newDatabase();
     const floor = createFloor();
