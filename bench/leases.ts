@@ -4,6 +4,7 @@ import pg from 'pg';
 import type { Work } from '../src/core/ports/leases.js';
 import { createLeaseShares } from '../src/engine/leases/lease-shares.js';
 import { openStore } from '../src/storage/open-store.js';
+import { noFiles } from '../test/support/no-files.js';
 import { startPostgres } from '../test/support/postgres.js';
 import { silentLog } from '../test/support/stored-samples.js';
 import { say } from './sends.js';
@@ -17,7 +18,7 @@ const goalMs = 50;
 
 const server = await startPostgres();
 const databaseUrl = await server.newDatabase();
-const { store, shared } = await openStore(databaseUrl, { log: silentLog, instance: { version: 'bench', configHashes: new Map() } });
+const { store, shared } = await openStore(databaseUrl, { log: silentLog, instance: { version: 'bench', files: noFiles } });
 const client = new pg.Client(databaseUrl);
 await client.connect();
 if (shared === null) throw new Error('leases need PostgreSQL');

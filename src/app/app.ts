@@ -223,7 +223,7 @@ export async function startApp(
     const { server, renewCertificate } = await openServer(context, handle, shutdownDeadlineMs);
 
     // From here on this instance does its share of the work, and follows what others change.
-    followOthers(context, { opened, writer, engine, feed, delivery, keys });
+    followOthers(context, { opened, writer, engine, feed, delivery, keys, inForce });
     onStop('work', () => leases.stop());
     onStop('work', () => server.stop());
     const address = await startWork(leases, server, opened.shared !== null);

@@ -20,6 +20,8 @@ export interface ConfigInForce {
   readonly all: Touched;
   /** Sentences about parts of the file that have no effect. */
   readonly warnings: readonly string[];
+  /** Updates the stored notifications to match the file again, after another file was in force. */
+  followAgain(): Promise<void>;
 }
 
 interface Deps {
@@ -43,7 +45,8 @@ export async function configInForce(
   const problems = [...wanted.problemsOf(all.relayers)];
   const relayers = [...all.relayers].flatMap((id) => wanted.relayer(id) ?? []);
   const used = relayers.flatMap(({ notificationId }) => notificationId ?? []);
-  const followed = await followFile({ store, secretBox, clock }, config.notifications, used);
+  const follow = () => followFile({ store, secretBox, clock }, config.notifications, used);
+  const followed = await follow();
   for (const { id, notificationId } of relayers) {
     if (notificationId !== null && followed.missing.includes(notificationId))
       problems.push({ path: `${wanted.originOf(id)}.notification_id`, problem: goneSentence('notification', notificationId) });
@@ -51,7 +54,14 @@ export async function configInForce(
   if (problems.length > 0) throw new ConfigError(problems);
 
   await forgetDeleted(store, [...goneFrom(config.signers, stored.signer), ...goneFrom(config.relayers, stored.relayer)]);
-  return { wanted, all, warnings: [...followed.warnings, ...wanted.warnings()] };
+  return {
+    wanted,
+    all,
+    warnings: [...followed.warnings, ...wanted.warnings()],
+    async followAgain() {
+      await follow();
+    },
+  };
 }
 
 /** Returns the rules for the RPC URLs that the API sets. */

@@ -5,6 +5,7 @@ import { repeat } from '../core/work/repeat.js';
 import type { Engine } from '../engine/engine.js';
 import type { Delivery } from '../webhooks/delivery.js';
 import type { AppContext } from './app-context.js';
+import type { ConfigInForce } from './config-in-force.js';
 import type { OpenedInstance } from './open-instance.js';
 
 /** How often an instance looks for what others changed whose notifications were lost. */
@@ -18,10 +19,11 @@ export interface Followers {
   readonly feed: Feed;
   readonly delivery: Delivery;
   readonly keys: KeyRing;
+  readonly inForce: Pick<ConfigInForce, 'followAgain'>;
 }
 
 /** Passes on what the other instances change. */
-export function followOthers({ log, onStop }: AppContext, { opened, writer, engine, feed, delivery, keys }: Followers): void {
+export function followOthers({ log, onStop }: AppContext, { opened, writer, engine, feed, delivery, keys, inForce }: Followers): void {
   const following = startFollowing(writer, log);
   onStop('work', () => following.stop());
   let isHoldUnexplained = false;
@@ -46,6 +48,16 @@ export function followOthers({ log, onStop }: AppContext, { opened, writer, engi
     keys.readAgain();
     following.look();
   });
+  let wasSuperseded = false;
+  /** Brings the file's notifications back after instances with newer files, which had put theirs in place, are gone. */
+  async function followFileAgain(): Promise<void> {
+    if (opened.sharing.superseded() !== null) wasSuperseded = true;
+    else if (wasSuperseded) {
+      await inForce.followAgain();
+      wasSuperseded = false;
+    }
+  }
+
   if (opened.shared !== null) {
     // A notification is lost with the instance or the connection that sends it, or if its content could not be read. Watches and keys
     // look again by themselves.
@@ -53,6 +65,7 @@ export function followOthers({ log, onStop }: AppContext, { opened, writer, engi
       engine.changedElsewhere('all');
       delivery.wake();
       explainHold();
+      await followFileAgain();
     };
     const looking = repeat(lookElsewhere, lookElsewhereEveryMs, { onError: () => undefined, runsAtOnce: false });
     onStop('work', () => looking.stop());

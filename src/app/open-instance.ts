@@ -35,7 +35,7 @@ export interface InstanceOptions extends OpenOptions {
 export async function openInstance(databaseUrl: string, options: InstanceOptions): Promise<OpenedInstance> {
   const opened = await openStore(databaseUrl, options);
   const { store, shared } = opened;
-  const { version, configHashes } = options.instance;
+  const { version, files } = options.instance;
   const { ownObstacle, log } = options;
   if (shared === null) {
     const leases = createSoleLeases(ownObstacle && { ownObstacle, log });
@@ -45,7 +45,7 @@ export async function openInstance(databaseUrl: string, options: InstanceOptions
   }
   const members = createMembers({
     shared,
-    configHashes,
+    files,
     returnPatienceMs: options.returnPatienceMs,
     requiresStandby: options.requiresStandby,
     ownObstacle,

@@ -52,7 +52,10 @@ export async function openStorage(
     ...(settings.auditFail === 'closed' && {
       ownObstacle: () => (log.auditHealth.refuses() ? 'the service cannot write its audit log' : null),
     }),
-    instance: { version: packageVersion(), configHashes: keyedHashes(config.digests, settings.storageEncryptionKey) },
+    instance: {
+      version: packageVersion(),
+      files: { hashes: keyedHashes(config.digests, settings.storageEncryptionKey), revision: config.revision },
+    },
   });
   onStop('store', () => opened.store.close());
   const store = withSealedUrls(

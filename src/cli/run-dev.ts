@@ -102,5 +102,6 @@ function sandboxConfig(home: SandboxHome, chains: readonly SandboxChain[], recei
     })),
     notices: [],
     digests: new Map(),
+    revision: 0,
   };
 }

@@ -31,10 +31,13 @@ export interface LoadedConfig {
    * them.
    */
   readonly digests: ReadonlyMap<string, string>;
+  /** See `ConfigFiles`. */
+  readonly revision: number;
 }
 
 /** The folder of networks, beside the configuration file. */
 const defaultFolder = 'networks';
+const revisionKey = 'revision';
 const sections = ['relayers', 'signers', 'notifications', 'networks', 'plugins'];
 
 /**
@@ -50,7 +53,8 @@ export async function loadConfig({ dir, fileName, env, readKeystore }: ConfigSou
   const { document, digest } = readDocument(join(dir, fileName));
   digests.set(fileName, digest);
   const unknown = new Reading(undefined, []);
-  for (const name of document.keys()) if (!sections.includes(name)) unknown.refuseUnknown('', name, sections, 'section');
+  for (const name of document.keys())
+    if (name !== revisionKey && !sections.includes(name)) unknown.refuseUnknown('', name, sections, 'section');
   for (const { field, description } of unknown.problems) problems.add(field, description);
   const entriesOf = (name: string): readonly FileEntry[] => fileEntries(document.get(name), name, problems);
 
@@ -62,6 +66,9 @@ export async function loadConfig({ dir, fileName, env, readKeystore }: ConfigSou
   if (!document.has('relayers')) problems.add('relayers', 'is required');
   const relayers = relayerEntries(entriesOf('relayers'), references, env, problems);
 
+  const revision = revisionFrom(document.get(revisionKey));
+  if (revision === undefined) problems.add(revisionKey, 'must be an integer of at most 15 digits, 0 or higher');
+
   if (problems.list.length > 0) throw new ConfigError(problems.list, problems.notices);
   return {
     networks: networks.networks,
@@ -70,7 +77,14 @@ export async function loadConfig({ dir, fileName, env, readKeystore }: ConfigSou
     notifications: notifications.notifications,
     notices: problems.notices,
     digests,
+    revision: revision ?? 0,
   };
+}
+
+/** Reads the revision of the file; undefined: the value is none. */
+function revisionFrom(value: JsonValue | undefined): number | undefined {
+  if (value === undefined) return 0;
+  return typeof value === 'number' && value >= 0 ? value : undefined;
 }
 
 function readDocument(file: string): { readonly document: JsonObject; readonly digest: string } {

@@ -101,6 +101,7 @@ function rigWith(file: Partial<Pick<LoadedConfig, 'signers' | 'relayers'>> = {})
     notifications: [],
     notices: [],
     digests: new Map(),
+    revision: 0,
     ...file,
   };
   const wanted = createWanted(secretBox, config);

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { hostname } from 'node:os';
 import { it } from 'node:test';
 import { openInstance } from '../../src/app/open-instance.js';
+import { noFiles } from '../support/no-files.js';
 import { startPostgres } from '../support/postgres.js';
 import { runCli } from '../support/run-cli.js';
 import { silentLog } from '../support/stored-samples.js';
@@ -23,7 +24,7 @@ it('relayer instances: lists every instance on a line, oldest first, and lists n
   test.after(() => postgres.stop());
   const DATABASE_URL = await postgres.newDatabase();
   const open = async (version: string) => {
-    const opened = await openInstance(DATABASE_URL, { log: silentLog, instance: { version, configHashes: new Map() } });
+    const opened = await openInstance(DATABASE_URL, { log: silentLog, instance: { version, files: noFiles } });
     await opened.leases.add('lane', new Map([['evm:1/0x1', { begin: async () => undefined, end: async () => undefined }]]));
     return opened;
   };

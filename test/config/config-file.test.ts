@@ -48,10 +48,10 @@ async function problemsOf(content: unknown, env: Env = sampleEnv): Promise<reado
 
 test('config file: fills in defaults', async () => {
   const keystore = keystoreFor(['secp256k1']);
-  const { digests, ...config } = await load(sampleConfig(), sampleEnv, (path) =>
+  const { digests, revision, ...config } = await load(sampleConfig(), sampleEnv, (path) =>
     path === 'keys/key.json' ? keystore : { problem: `is not asked for: ${path}` },
   );
-  assert.deepEqual([...digests.keys()], ['config.json']);
+  assert.deepEqual([[...digests.keys()], revision], [['config.json'], 0]);
   const network = {
     name: 'anvil',
     type: 'evm',

@@ -209,6 +209,14 @@ test('networks: each file that is read has a digest under its name, which does n
   assert.notEqual(changed.get('networks/local.json'), first.get('networks/local.json'));
 });
 
+test('config: the revision is 0 or a whole number', async () => {
+  const read = async (revision: unknown) =>
+    (await load(await temporaryFolder({ 'config.json': { ...sampleConfig(), revision } }))).revision;
+  assert.deepEqual([await read(undefined), await read(0), await read(7)], [0, 0, 7]);
+  for (const wrong of [null, -1, 1.5, '7', 1e21, true, []])
+    await assert.rejects(read(wrong), /revision: must be an integer of at most 15 digits, 0 or higher/);
+});
+
 test('networks: a problem in a folder names the file', async () => {
   const dir = await temporaryFolder({
     'config.json': sampleConfig({ networks: undefined }),

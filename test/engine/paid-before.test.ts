@@ -9,11 +9,12 @@ import { openStore } from '../../src/storage/open-store.js';
 import { restore } from '../../src/storage/restore.js';
 import { startAnvil } from '../support/anvil.js';
 import { startEvmRig } from '../support/engine-rig.js';
+import { noFiles } from '../support/no-files.js';
 import { silentLog } from '../support/stored-samples.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 import { waitFor } from '../support/wait-for.js';
 
-const instance = { version: '1.0.0', configHashes: new Map() };
+const instance = { version: '1.0.0', files: noFiles };
 
 interface Foreign {
   readonly isSigned: boolean;

@@ -6,12 +6,13 @@ import { Account, TransactionBuilder, xdr } from '@stellar/stellar-sdk';
 import type { StellarOperation } from '../../src/core/records/stellar.js';
 import { openStore } from '../../src/storage/open-store.js';
 import { type StellarRig, startStellarRig } from '../support/engine-rig.js';
+import { noFiles } from '../support/no-files.js';
 import { payment, stellarKey } from '../support/stellar.js';
 import { silentLog } from '../support/stored-samples.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 import { waitFor } from '../support/wait-for.js';
 
-const instance = { version: '1.0.0', configHashes: new Map() };
+const instance = { version: '1.0.0', files: noFiles };
 const receiver = stellarKey().address;
 const pays = payment(receiver, 5_000_000n);
 

@@ -56,6 +56,7 @@ const noFacts = {
   checked_at_ms: 0,
   version: null,
   config_hashes: null,
+  config_revision: null,
   backend_pid: null,
   backend_started: null,
   state: null,

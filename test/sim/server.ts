@@ -8,7 +8,7 @@ import type { Database } from '../../src/storage/database/database.js';
 import { payloadOf, readMessage } from '../../src/storage/postgres/news-channel.js';
 import { connectionOf, createOwnRecord, type RecordConnection } from '../../src/storage/postgres/own-record.js';
 import { NotOwnerError } from '../../src/storage/postgres/postgres-batch.js';
-import { type MemberRow, memberFromRow } from '../../src/storage/postgres/postgres-instances.js';
+import { type MemberRow, membersFrom } from '../../src/storage/postgres/postgres-instances.js';
 import type { Step } from '../../src/storage/sql/bound-change.js';
 import type { SqlValue } from '../../src/storage/sql/statement.js';
 import { createSqliteBatch, preparedStatements } from '../../src/storage/sqlite/sqlite-batch.js';
@@ -98,7 +98,7 @@ export function createServer(db: Sqlite.Database, wrote: () => void): Server {
   const listeners = new Set<Listener>();
   const held = db.prepare<[number], { key: string }>(`select key from leases where kind = 'lane' and holder = ?`);
   const members = db.prepare<[], MemberRow>(
-    `select number, host, pid, since_ms, version, config_hashes, backend_pid, backend_started, state, timeline, is_synchronous from instances where number > 1 order by number`,
+    `select number, host, pid, since_ms, version, config_hashes, config_revision, backend_pid, backend_started, state, timeline, is_synchronous from instances where number > 1 order by number`,
   );
   const rewinds = db.prepare<[], Rewind>(
     `select rewound_at_ms as foundAtMs, rewind_evidence as evidence from database_ids where rewound_at_ms is not null`,
@@ -117,7 +117,7 @@ export function createServer(db: Sqlite.Database, wrote: () => void): Server {
   let rows: readonly Member[] | null = null;
 
   function look(nowMs: number): readonly Member[] {
-    rows ??= members.all().map(memberFromRow);
+    rows ??= membersFrom(members.all());
     return rows.map((row) => {
       const connection = connections.get(row.backend?.pid ?? 0);
       if (connection?.isSending()) connection.beatMs = nowMs - (nowMs % beatEveryMs);
@@ -315,7 +315,6 @@ export function createServer(db: Sqlite.Database, wrote: () => void): Server {
             members: look(time.elapsedMs()),
             rewind: rewinds.get() ?? null,
             tables: 'first',
-            newestFiles: null,
             timeMs: process.nowMs(),
             durability,
             oldestSnapshotMs: 0,
@@ -323,7 +322,7 @@ export function createServer(db: Sqlite.Database, wrote: () => void): Server {
         },
         async conditions() {
           await ask();
-          return { migrations: [], secret: null, files: [] };
+          return { migrations: [], secret: null };
         },
         async end(backend) {
           await ask();

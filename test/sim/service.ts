@@ -23,6 +23,7 @@ import type { Database } from '../../src/storage/database/database.js';
 import { createSharedDatabase } from '../../src/storage/postgres/shared-database.js';
 import { BoundChange, step } from '../../src/storage/sql/bound-change.js';
 import { recordingRewind } from '../../src/storage/statements/rewinds.js';
+import { noFiles } from '../support/no-files.js';
 import type { Random } from '../support/seeded-random.js';
 import type { SimDatabase } from './database.js';
 import type { CommitFate } from './disk-error.js';
@@ -217,6 +218,7 @@ export function startService(world: ServiceWorld): Service {
                 checked_at_ms: 0,
                 version: null,
                 config_hashes: null,
+                config_revision: null,
                 state,
               };
               const { instances, leases, databaseIds, rewinds } = statements;
@@ -231,7 +233,7 @@ export function startService(world: ServiceWorld): Service {
             clock,
             commit: own.commit,
           }),
-          configHashes: new Map(),
+          files: noFiles,
           clock,
           timers: { after: (ms, task) => timers.after(ms * sharing.slowness, task) },
           log,

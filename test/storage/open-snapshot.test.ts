@@ -4,6 +4,7 @@ import pg from 'pg';
 import { openInstance } from '../../src/app/open-instance.js';
 import { postgres } from '../../src/storage/sql/dialect.js';
 import { instanceStatements } from '../../src/storage/statements/instances.js';
+import { noFiles } from '../support/no-files.js';
 import { startPostgres } from '../support/postgres.js';
 import { silentLog } from '../support/stored-samples.js';
 import { waitFor } from '../support/wait-for.js';
@@ -16,7 +17,7 @@ it('the beginning of a batch reads no more pages beside a snapshot that was open
   const databaseUrl = await server.newDatabase();
   const { store, leases, sharing } = await openInstance(databaseUrl, {
     log: silentLog,
-    instance: { version: '1.0.0', configHashes: new Map() },
+    instance: { version: '1.0.0', files: noFiles },
   });
   test.after(() => store.close());
   await leases.start();

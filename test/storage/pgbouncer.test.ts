@@ -3,6 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { openInstance } from '../../src/app/open-instance.js';
 import type { News } from '../../src/core/ports/news.js';
 import { openStore } from '../../src/storage/open-store.js';
+import { noFiles } from '../support/no-files.js';
 import { skipWithoutPgbouncer, startPgbouncer } from '../support/pgbouncer.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
 import { aTransaction, silentLog } from '../support/stored-samples.js';
@@ -19,7 +20,7 @@ describe('PostgreSQL behind PgBouncer', { skip: skipWithoutPgbouncer }, () => {
     const databaseUrl = await server.newDatabase();
     const { url, stop } = await startPgbouncer(databaseUrl, { pool_mode: 'session' });
     test.after(stop);
-    const instance = { version: '1.0.0', configHashes: new Map() };
+    const instance = { version: '1.0.0', files: noFiles };
     const [a, b] = [await openInstance(url, { log: silentLog, instance }), await openInstance(url, { log: silentLog, instance })];
     for (const { store, leases } of [a, b])
       test.after(async () => {

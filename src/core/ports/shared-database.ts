@@ -1,3 +1,4 @@
+import type { ConfigFiles } from '../records/config-files.js';
 import type { Durability } from '../records/durability.js';
 import type { InstanceState, RunningInstance } from './instances.js';
 import type { LeaseKind } from './leases.js';
@@ -23,8 +24,9 @@ export interface SeenConnection {
 export interface Member extends SeenConnection {
   readonly number: number;
   readonly shown: Omit<RunningInstance, 'lanes'>;
-  /** A keyed hash of each of its configuration files, by the file's name. */
-  readonly configHashes: ReadonlyMap<string, string>;
+  /** The state as it is stored. One that hands over to newer files is shown as `draining`, and shares again when these are gone. */
+  readonly state: InstanceState;
+  readonly files: ConfigFiles;
   /** The connection with which it joined, or returned last. */
   readonly backend: Backend | null;
   /** That connection holds the instance lock. The server releases the lock with the connection. */
@@ -49,8 +51,6 @@ export interface Look {
   readonly members: readonly Member[];
   /** Null: none was found since `relayer restore` was run last. */
   readonly rewind: Rewind | null;
-  /** The newest configuration files with which an instance has worked, as in `Member.configHashes`; null: none has. */
-  readonly newestFiles: ReadonlyMap<string, string> | null;
   /** Which tables these are: a restore puts others in their place. Null: there are none now. */
   readonly tables: string | null;
   /** The database's time. */
@@ -66,8 +66,6 @@ export interface Conditions {
   readonly migrations: readonly string[];
   /** The sealed secret of the database, which another encryption key would replace; null: there is none yet. */
   readonly secret: string | null;
-  /** The configuration files with which instances have worked, the newest last. */
-  readonly files: readonly ReadonlyMap<string, string>[];
 }
 
 /** The connection with which an instance sees the others and reports to them what it has changed. */
@@ -134,8 +132,7 @@ export interface SharedDatabase {
   /** Fails with `ConflictError` if there is no such instance. */
   setState(number: number, state: InstanceState): Promise<void>;
   /**
-   * Lets an instance take its share, unless it was drained while it started. If its configuration files are new, they become the newest,
-   * and instances with others drain. Deletes the free leases of all units but these.
+   * Lets an instance take its share, unless it was drained while it started. Deletes the free leases of all units but these.
    */
   startSharing(number: number, units: ReadonlyMap<LeaseKind, readonly string[]>): Promise<void>;
   /**

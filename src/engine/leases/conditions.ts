@@ -1,29 +1,26 @@
-import type { Conditions, Look, Member } from '../../core/ports/shared-database.js';
-
-/** Keyed hashes of configuration files, by their names. */
-type Files = ReadonlyMap<string, string>;
-
-const advice = 'start it with the newest files, or stop all instances to go back to these';
+import type { Conditions, Member } from '../../core/ports/shared-database.js';
+import { type ConfigFiles, comesBefore, differingFiles, filesInForce } from '../../core/records/config-files.js';
 
 /** The conditions of a start, which each return of the database has to meet again. */
 export interface ConditionsWatch {
   /** Throws an error for the operator if this instance may not start beside these others. */
   requireAtStart(found: Conditions, others: readonly Member[]): void;
-  /** Throws an error for the operator if this instance may not go on. */
-  requireAgain(found: Conditions): void;
+  /** Throws an error for the operator if this instance may not go on. `isRemoved`: the others have taken over its work. */
+  requireAgain(found: Conditions, others: readonly Member[], isRemoved: boolean): void;
 }
 
 /** Creates the watch. What it sees first is what later returns have to meet. */
-export function createConditionsWatch(configHashes: Files): ConditionsWatch {
+export function createConditionsWatch(own: ConfigFiles): ConditionsWatch {
   let known: Conditions | null = null;
   return {
     requireAtStart(found, others) {
-      // Alone, it brings the older files back.
-      if (others.some(({ shown }) => shown.state !== 'starting')) requireNewestFiles(configHashes, found);
+      requireNewer(own, others);
       known = found;
     },
-    requireAgain(found) {
-      requireNewestFiles(configHashes, found);
+    requireAgain(found, others, isRemoved) {
+      const reason = whySuperseded(own, others);
+      if (reason !== null) throw new Error(`${reason}; ${advice(inForceAt(others)?.revision ?? 0)}`);
+      if (isRemoved) requireNewer(own, others);
       known ??= found;
       if (found.migrations.join() !== known.migrations.join())
         throw new Error(
@@ -38,22 +35,29 @@ export function createConditionsWatch(configHashes: Files): ConditionsWatch {
   };
 }
 
-/** Throws if an instance has worked with newer configuration files than these. New ones become the newest. */
-function requireNewestFiles(own: Files, { files }: Conditions): void {
-  const newest = files.at(-1);
-  if (newest === undefined || !files.some((one) => differing(own, one).length === 0)) return;
-  const names = differing(own, newest);
-  if (names.length > 0)
-    throw new Error(`other instances work with newer configuration files; these differ: ${names.join(', ')}; ${advice}`);
+/** Throws if these files differ from the files of the others, and are not newer. */
+function requireNewer(own: ConfigFiles, others: readonly Member[]): void {
+  const inForce = inForceAt(others);
+  if (inForce === undefined || own.revision > inForce.revision) return;
+  const names = differingFiles(own, inForce);
+  if (names.length === 0) return;
+  throw new Error(
+    `other instances work with other configuration files of revision ${inForce.revision}, and these have revision ${own.revision}; these differ: ${names.join(', ')}; ${advice(inForce.revision)}`,
+  );
 }
 
-/** Why an instance that has worked with these files works no more: another one has newer files. Null: these are the newest. */
-export function whySuperseded(own: Files, { newestFiles }: Pick<Look, 'newestFiles'>): string | null {
-  const names = newestFiles === null ? [] : differing(own, newestFiles);
-  if (names.length === 0) return null;
-  return `another instance works with newer configuration files; these differ: ${names.join(', ')}; restart this instance with them`;
+/** Why an instance that has worked with these files works no more: another one has newer files. Null: none has. */
+export function whySuperseded(own: ConfigFiles, others: readonly Member[]): string | null {
+  const inForce = inForceAt(others);
+  const names = inForce === undefined ? [] : differingFiles(own, inForce);
+  if (inForce === undefined || names.length === 0 || !comesBefore(inForce, own)) return null;
+  return `another instance works with newer configuration files, of revision ${inForce.revision}; these differ: ${names.join(', ')}; restart this instance with them`;
 }
 
-function differing(own: Files, others: Files): readonly string[] {
-  return [...new Set([...own.keys(), ...others.keys()])].filter((name) => own.get(name) !== others.get(name));
+function inForceAt(members: readonly Member[]): ConfigFiles | undefined {
+  return filesInForce(members.filter(({ state }) => state === 'sharing').map(({ files }) => files));
+}
+
+function advice(revision: number): string {
+  return `start it with their files, or to replace theirs set "revision" in the configuration file to ${revision + 1} or more`;
 }

@@ -1,4 +1,5 @@
 import type { Conditions, Member } from '../../core/ports/shared-database.js';
+import type { ConfigFiles } from '../../core/records/config-files.js';
 import { later } from '../../core/work/later.js';
 import type { Log } from '../../core/work/log.js';
 import { createConditionsWatch } from './conditions.js';
@@ -14,13 +15,13 @@ export interface Fitness {
   requireFit(): void;
   /** Throws an error for the operator if this instance may not start. */
   requireAtStart(): Promise<void>;
-  /** Throws, and makes this instance unfit, if it would not be allowed to start now. */
-  requireAgain(): Promise<void>;
+  /** Throws, and makes this instance unfit, if it would not be allowed to start now. `isRemoved`: the others have taken over its work. */
+  requireAgain(isRemoved: boolean): Promise<void>;
 }
 
 /** The parts that judge the fitness. */
 export interface FitnessDeps {
-  readonly configHashes: ReadonlyMap<string, string>;
+  readonly files: ConfigFiles;
   /** The number of this instance. */
   me(): number;
   /** Looks at the members. */
@@ -30,8 +31,8 @@ export interface FitnessDeps {
 }
 
 /** Creates the fitness of an instance that has not started. */
-export function createFitness({ configHashes, me, look, conditions, log }: FitnessDeps): Fitness {
-  const watch = createConditionsWatch(configHashes);
+export function createFitness({ files, me, look, conditions, log }: FitnessDeps): Fitness {
+  const watch = createConditionsWatch(files);
   let isDue = false;
   let unfitness: Error | null = null;
   const unfit = later<Error>();
@@ -52,10 +53,11 @@ export function createFitness({ configHashes, me, look, conditions, log }: Fitne
         members.filter(({ number, isConnected }) => number !== me() && isConnected),
       );
     },
-    async requireAgain() {
+    async requireAgain(isRemoved) {
+      const others = (await look()).filter(({ number }) => number !== me());
       const found = await conditions();
       try {
-        watch.requireAgain(found);
+        watch.requireAgain(found, others, isRemoved);
       } catch (error) {
         unfitness = error as Error;
         log.error({ err: error }, 'this instance may not go on with the database');

@@ -3,10 +3,10 @@ import type { Member } from '../../core/ports/shared-database.js';
 /** An instance that was alone at its last look only has to notice that another one joins, which also tells it. */
 const aloneMs = 1_000;
 const oftenMs = 250;
-/** What others change makes an instance look at once. This finds what was not told. */
+/** What others change makes an instance look at once. This finds changes whose messages were lost. */
 const seldomMs = 2_000;
 
-/** As many instances look often, so that the cost of all looks hardly grows with the instances. */
+/** The number of instances that look often: the cost of all looks must not grow with the instances. */
 const lookingOften = 3;
 /** An instance sends something every second. */
 const quietForMs = 2_000;

@@ -4,6 +4,7 @@ import { allNews, type News } from '../../core/ports/news.js';
 import type { SharedDatabase } from '../../core/ports/shared-database.js';
 import type { Change } from '../../core/ports/store/change.js';
 import { hasChange, type StoreFor } from '../../core/ports/store/store.js';
+import type { ConfigFiles } from '../../core/records/config-files.js';
 import type { DurationClock } from '../../core/work/clock.js';
 import type { Log } from '../../core/work/log.js';
 import type { Timers } from '../../core/work/timers.js';
@@ -23,7 +24,7 @@ const afterFailureMs = 250;
 
 /** The instances that share a database, and the work that this one does. */
 export interface Members extends Leases, Sharing {
-  /** Records this instance. Throws an error for the operator if another one works with other configuration files. */
+  /** Records this instance. Throws an error for the operator if another one works with other configuration files that are not older. */
   join(): Promise<void>;
   /** Resolves with the reason if this instance must not go on: it does not meet the conditions of a start any more. */
   readonly unfit: Promise<Error>;
@@ -36,8 +37,7 @@ export interface Members extends Leases, Sharing {
 /** The parts that make the members. */
 export interface MembersDeps {
   readonly shared: SharedDatabase;
-  /** See `InstanceFacts`. */
-  readonly configHashes: ReadonlyMap<string, string>;
+  readonly files: ConfigFiles;
   /** Default: a minute. */
   readonly returnPatienceMs?: number | undefined;
   /** True: nothing is signed while commits do not wait for a standby. */
@@ -77,8 +77,9 @@ export function createMembers(deps: MembersDeps): Members {
       callListeners(allNews);
     },
     looked(look, askedAtMs) {
-      // It has not worked with its files before.
-      if (!seen.isStarting()) superseded ??= whySuperseded(deps.configHashes, look);
+      const others = look.members.filter(({ number }) => number !== seen.me());
+      // When the instances with newer files are gone, this one works again.
+      superseded = whySuperseded(deps.files, others);
       hold.note(look, askedAtMs);
     },
     clock,
@@ -98,7 +99,7 @@ export function createMembers(deps: MembersDeps): Members {
     },
   });
   const fitness = createFitness({
-    configHashes: deps.configHashes,
+    files: deps.files,
     me: seen.me,
     look: seen.peek,
     conditions: seen.conditions,

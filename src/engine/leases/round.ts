@@ -41,7 +41,7 @@ export function createRound({ shared, seen, hold, fitness, gone, shares, news, m
     const ownRewind = shared.rewind();
     if (ownRewind !== null) hold.noteRewind(ownRewind);
     if (isRemoved) await shares.endTakenOver();
-    if (isRemoved || fitness.isDue()) await fitness.requireAgain();
+    if (isRemoved || fitness.isDue()) await fitness.requireAgain(isRemoved);
     if (isRemoved) {
       await seen.joinAgain();
       gone.forget();

@@ -94,7 +94,7 @@ export function createSeenInstances({ shared, heard, connected, looked, clock }:
   async function look(): Promise<SeenChanges> {
     const before = seen;
     seen = await peek();
-    myState = seen.find(({ number }) => number === me)?.shown.state ?? myState;
+    myState = seen.find(({ number }) => number === me)?.state ?? myState;
     return {
       hasStates: statesOf(seen) !== statesOf(before),
       hasJoined: without(seen, before).length > 0,

@@ -8,6 +8,7 @@ import { find } from '../migrations/0005-find.js';
 import { leaseParts } from '../migrations/0006-lease-parts.js';
 import { configurations } from '../migrations/0007-configurations.js';
 import { delays } from '../migrations/0008-delays.js';
+import { configRevision } from '../migrations/0010-config-revision.js';
 import type { Dialect } from '../sql/dialect.js';
 
 /**
@@ -29,6 +30,7 @@ export function migrationsFor(dialect: Dialect): Record<string, Migration> {
     '0006-lease-parts': leaseParts(dialect),
     '0007-configurations': configurations,
     '0008-delays': delays,
+    '0010-config-revision': configRevision,
   };
 }
 

@@ -22,7 +22,6 @@ export const conflictKeys: ReadonlySet<string | undefined> = new Set([
     'leases_key',
     'database_ids_pkey',
     'database_secret_pkey',
-    'configurations_pkey',
   ],
   ...['notifications_id_key', 'events_id_key', 'stored_responses_key', 'api_keys_id_key', 'definitions_key', 'file_entries_key'],
 ]);

@@ -2,6 +2,7 @@ import { hostname } from 'node:os';
 import pg from 'pg';
 import type { RunningInstance } from '../../core/ports/instances.js';
 import type { Conditions, Look, Member, Rewind } from '../../core/ports/shared-database.js';
+import { differingFiles, filesInForce } from '../../core/records/config-files.js';
 import type { Durability } from '../../core/records/durability.js';
 import type { InstanceTable } from '../sql/schema.js';
 import { chooseServer } from './choose-server.js';
@@ -25,6 +26,7 @@ export type MemberRow = Pick<
   | 'since_ms'
   | 'version'
   | 'config_hashes'
+  | 'config_revision'
   | 'backend_pid'
   | 'backend_started'
   | 'state'
@@ -40,7 +42,8 @@ export type MemberRow = Pick<
 export async function readMembers(client: pg.Client, schema: string): Promise<readonly Member[]> {
   const { rows } = await client.query<MemberRow>(
     `with held as (select pid from pg_locks where ${isInstanceLock})
-     select number, host, instances.pid, since_ms, version, config_hashes, backend_pid, backend_started, instances.state, timeline,
+     select number, host, instances.pid, since_ms, version, config_hashes, config_revision, backend_pid, backend_started,
+       instances.state, timeline,
        is_synchronous, connection.pid is not null as "isConnected", state_change::text as beat, state_change as "seenAt",
        coalesce(connection.state = 'active' and coalesce(wait_event_type, '') <> 'Client', false) as "isBusy"
      from instances left join lateral (
@@ -50,13 +53,14 @@ export async function readMembers(client: pg.Client, schema: string): Promise<re
      where number > 1 order by number`,
     [instanceLock, schema],
   );
-  return rows.map(memberFromRow);
+  return membersFrom(rows);
 }
 
 /** Reads the time and the settings of the server, and whether the database was found to lack commits. */
 export async function readServer(client: pg.Client): Promise<Omit<Look, 'members'>> {
   const { rows } = await client.query<
-    Pick<Look, 'timeMs' | 'tables' | 'oldestSnapshotMs'> & { readonly newest: string | null } & Durability & {
+    Pick<Look, 'timeMs' | 'tables' | 'oldestSnapshotMs'> &
+      Durability & {
         [Key in keyof Rewind]: Rewind[Key] | null;
       }
   >(
@@ -65,17 +69,15 @@ export async function readServer(client: pg.Client): Promise<Omit<Look, 'members
      (select coalesce(floor(extract(epoch from clock_timestamp() - min(xact_start)) * 1000), 0)::float8
        from pg_stat_get_activity(null) where backend_xmin is not null and pid <> pg_backend_pid()
        and datid = (select oid from pg_database where datname = current_database())) as "oldestSnapshotMs",
-     (select hashes from configurations order by number desc, hashes limit 1) as newest,
      rewound_at_ms as "foundAtMs", rewind_evidence as evidence
      from (select) as once left join database_ids on number = 1 and rewound_at_ms is not null`,
   );
   const [row] = rows;
   if (row === undefined) throw new Error('the database answered a look without a row');
-  const { timeMs, tables, newest, oldestSnapshotMs, foundAtMs, evidence, ...settings } = row;
+  const { timeMs, tables, oldestSnapshotMs, foundAtMs, evidence, ...settings } = row;
   return {
     timeMs,
     tables,
-    newestFiles: newest === null ? null : filesFrom(newest),
     oldestSnapshotMs,
     durability: settings,
     rewind: foundAtMs === null ? null : { foundAtMs, evidence: evidence ?? '' },
@@ -86,11 +88,9 @@ export async function readServer(client: pg.Client): Promise<Omit<Look, 'members
 export async function readConditions(client: pg.Client): Promise<Conditions> {
   const { rows } = await client.query<{ name: string }>('select name from kysely_migration order by name');
   const { rows: secrets } = await client.query<{ sealed: string }>('select sealed from database_secret where number = 1');
-  const { rows: files } = await client.query<{ hashes: string }>('select hashes from configurations order by number, hashes desc');
   return {
     migrations: rows.map(({ name }) => name),
     secret: secrets[0]?.sealed ?? null,
-    files: files.map(({ hashes }) => filesFrom(hashes)),
   };
 }
 
@@ -132,13 +132,18 @@ export async function listPostgresInstances(connectionString: string): Promise<r
   return (await readPostgresOverview(connectionString))?.instances ?? [];
 }
 
-function filesFrom(hashes: string): ReadonlyMap<string, string> {
-  return new Map(Object.entries<string>(JSON.parse(hashes)));
+/** Reads all instances. */
+export function membersFrom(rows: readonly MemberRow[]): readonly Member[] {
+  const members = rows.map(memberFromRow);
+  const inForce = filesInForce(members.filter(({ state }) => state === 'sharing').map(({ files }) => files));
+  return members.map((member) => {
+    if (member.state !== 'sharing' || inForce === undefined || differingFiles(member.files, inForce).length === 0) return member;
+    return { ...member, shown: { ...member.shown, state: 'draining' } };
+  });
 }
 
-/** Reads an instance. */
-export function memberFromRow(row: MemberRow): Member {
-  const { number, host, pid, backend_pid, backend_started, isConnected, beat, isBusy } = row;
+function memberFromRow(row: MemberRow): Member {
+  const { number, host, pid, backend_pid, backend_started, isConnected, beat, isBusy, state } = row;
   return {
     number,
     shown: {
@@ -146,11 +151,12 @@ export function memberFromRow(row: MemberRow): Member {
       version: row.version ?? '',
       host,
       pid,
-      state: row.state ?? 'starting',
+      state: state ?? 'starting',
       sinceMs: row.since_ms,
       seenAtMs: row.seenAt?.getTime() ?? null,
     },
-    configHashes: filesFrom(row.config_hashes ?? '{}'),
+    state: state ?? 'starting',
+    files: { hashes: new Map(Object.entries<string>(JSON.parse(row.config_hashes ?? '{}'))), revision: Number(row.config_revision ?? 0) },
     backend: backend_pid === null || backend_started === null ? null : { pid: backend_pid, started: backend_started },
     isConnected,
     beat,

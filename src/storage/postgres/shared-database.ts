@@ -37,8 +37,6 @@ export function createSharedDatabase({ openObserver, database, statements, recor
       write('startSharing', [
         ...[...units].map(([kind, keys]) => step(leases.dropOthers, { kind, keys: JSON.stringify(keys) })),
         step(instances.startSharing, { number }),
-        step(instances.announceFiles, { number }),
-        step(instances.drainOlder, {}),
       ]),
     remove: (number, { pid, started }, lost) =>
       write('removeInstance', [

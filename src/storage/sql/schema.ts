@@ -249,6 +249,8 @@ export interface InstanceTable {
   /** Of an instance that shares the database: its version, and JSON of a keyed hash of each configuration file. */
   version: string | null;
   config_hashes: string | null;
+  /** See `ConfigFiles`. */
+  config_revision: number | null;
   /** The server's process for its connection, and when that started, which together identify the connection. */
   backend_pid: number | null;
   backend_started: string | null;
@@ -265,14 +267,6 @@ export interface InstanceTable {
 export interface RemovedInstanceTable {
   number: number;
   removed_at_ms: number;
-}
-
-/** The configuration files of an instance that has shared the work. PostgreSQL only. */
-export interface ConfigurationTable {
-  /** As in `InstanceTable.config_hashes`. */
-  hashes: string;
-  /** Those with the highest number are the newest: instances with others hand over their work. */
-  number: number;
 }
 
 /** Work that one instance does at a time. PostgreSQL only: with SQLite, the only process does all of it. */
@@ -334,7 +328,6 @@ export interface Schema {
   definitions: DefinitionTable;
   instances: InstanceTable;
   removed_instances: RemovedInstanceTable;
-  configurations: ConfigurationTable;
   batches: BatchTable;
   leases: LeaseTable;
   database_secret: DatabaseSecretTable;

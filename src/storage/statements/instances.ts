@@ -2,6 +2,7 @@ import { randomInt, randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { sql } from 'kysely';
 import type { InstanceState } from '../../core/ports/instances.js';
+import type { ConfigFiles } from '../../core/records/config-files.js';
 import { systemClock } from '../../core/work/clock.js';
 import { BoundChange, step } from '../sql/bound-change.js';
 import type { Dialect } from '../sql/dialect.js';
@@ -25,15 +26,24 @@ export interface Instance {
 type MemberRow = Instance &
   Pick<
     InstanceTable,
-    'number' | 'checked_at_ms' | 'version' | 'config_hashes' | 'backend_pid' | 'backend_started' | 'state' | 'timeline' | 'is_synchronous'
+    | 'number'
+    | 'checked_at_ms'
+    | 'version'
+    | 'config_hashes'
+    | 'config_revision'
+    | 'backend_pid'
+    | 'backend_started'
+    | 'state'
+    | 'timeline'
+    | 'is_synchronous'
   >;
 
 /** What an instance that shares the database tells about itself. */
 export interface InstanceFacts {
   /** The version of the program. */
   readonly version: string;
-  /** A keyed hash of each configuration file, by its name. Instances with older files than others hand over their work. */
-  readonly configHashes: ReadonlyMap<string, string>;
+  /** Instances with older files than others hand over their work. */
+  readonly files: ConfigFiles;
 }
 
 /** The server's process for a connection. */
@@ -74,6 +84,7 @@ const ownColumns = [
   'checked_at_ms',
   'version',
   'config_hashes',
+  'config_revision',
   'backend_pid',
   'backend_started',
   'state',
@@ -244,53 +255,6 @@ export function instanceStatements({ builder: db, hasSeveralWriters }: Pick<Dial
       db.updateTable('instances').set({ state: 'sharing' }).where('number', '=', number).where('state', '=', sql.lit('starting')),
     ),
 
-    /**
-     * Makes the configuration files of an instance the newest, unless they are, or are known to be older while another instance shares:
-     * that one has newer files, or hands over to one that has.
-     */
-    announceFiles: statement<{ number: number }, never>('configurations_announce', ({ number }) =>
-      db
-        .insertInto('configurations')
-        .columns(['hashes', 'number'])
-        .expression((eb) =>
-          eb
-            .selectFrom('instances')
-            .select([
-              sql<string>`config_hashes`.as('hashes'),
-              sql<number>`(select coalesce(max(configurations.number), 0) + 1 from configurations)`.as('number'),
-            ])
-            .where('instances.number', '=', number)
-            .where('config_hashes', 'is not', null),
-        )
-        .onConflict((conflict) =>
-          conflict
-            .column('hashes')
-            .doUpdateSet((eb) => ({ number: eb.ref('excluded.number') }))
-            .where('configurations.number', '<', sql<number>`excluded.number - 1`)
-            .where(({ not, exists, selectFrom }) =>
-              not(
-                exists(
-                  selectFrom('instances')
-                    .select('instances.number')
-                    .where('state', '=', sql.lit('sharing'))
-                    .where('instances.number', '<>', number),
-                ),
-              ),
-            ),
-        ),
-    ),
-
-    /** Lets instances with older configuration files give up their work. */
-    drainOlder: statement<object, never>('instances_drain_older', () =>
-      db
-        .updateTable('instances')
-        .set({ state: sql.lit('draining') })
-        .where('state', '=', sql.lit('sharing'))
-        .where('config_hashes', '<>', (eb) =>
-          eb.selectFrom('configurations').select('hashes').orderBy('configurations.number', 'desc').orderBy('hashes').limit(sql.lit(1)),
-        ),
-    ),
-
     setState: statement<{ number: number; state: InstanceState }, never>('instances_set_state', ({ number, state }) =>
       db.updateTable('instances').set({ state }).where('number', '=', number),
     ),
@@ -321,7 +285,8 @@ function rowOf(own: OwnRow, connection: OwnConnection | null, instance?: Instanc
     since_ms: nowMs,
     checked_at_ms: nowMs,
     version: instance?.version ?? null,
-    config_hashes: instance === undefined ? null : JSON.stringify(Object.fromEntries(instance.configHashes)),
+    config_hashes: instance === undefined ? null : JSON.stringify(Object.fromEntries(instance.files.hashes)),
+    config_revision: instance?.files.revision ?? null,
     backend_pid: connection?.backend_pid ?? null,
     backend_started: connection?.backend_started ?? null,
     state: instance?.state ?? null,

@@ -5,6 +5,7 @@ import { openInstance } from '../../../src/app/open-instance.js';
 import { SigningHeldError } from '../../../src/core/ports/database-state.js';
 import type { Clock } from '../../../src/core/work/clock.js';
 import type { Log } from '../../../src/core/work/log.js';
+import { noFiles } from '../../support/no-files.js';
 import { startPostgres, type TestPostgres } from '../../support/postgres.js';
 import { anAttempt, aTransaction, silentLog } from '../../support/stored-samples.js';
 import { temporaryFolder } from '../../support/temporary-folder.js';
@@ -30,7 +31,7 @@ async function joined(test: TestContext, databaseUrl: string, shiftMs = 0) {
     log,
     clock,
     ownObstacle: () => (audit.isFailing ? 'no audit log' : null),
-    instance: { version: '1.0.0', configHashes: new Map() },
+    instance: { version: '1.0.0', files: noFiles },
   });
   const { store, leases } = opened;
   test.after(async () => {
@@ -130,7 +131,7 @@ describe('the clocks of an instance and of the database', () => {
 });
 
 describe('a database whose commits wait for no standby', () => {
-  const instance = { version: '1.0.0', configHashes: new Map<string, string>() };
+  const instance = { version: '1.0.0', files: noFiles };
 
   it('is refused if a standby is required', async () => {
     const opening = openInstance(await server.newDatabase(), { log: silentLog, instance, requiresStandby: true });

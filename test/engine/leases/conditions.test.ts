@@ -17,9 +17,13 @@ after(() => server.stop());
 
 const unit = 'evm:1/0x1';
 
+/** The revision of a file by its content. */
+const revisions: Readonly<Record<string, number>> = { older: 1, newer: 2, other: 2 };
+
 /** An instance with a configuration file of this content, and one unit of work. */
 async function join(test: TestContext, url: string, file: string) {
-  const opened = await openInstance(url, { log: silentLog, instance: { version: file, configHashes: new Map([['config.json', file]]) } });
+  const files = { hashes: new Map([['config.json', file]]), revision: revisions[file] ?? 0 };
+  const opened = await openInstance(url, { log: silentLog, instance: { version: file, files } });
   const { leases, sharing, store, lost } = opened;
   let hasLeft = false;
   const leave = async () => {
@@ -64,7 +68,7 @@ describe('the conditions of a start', () => {
     proxy.heal();
     proxy.cut();
     const error = await waitFor('the older one to end', async () => older.lost ?? undefined, 30_000);
-    assert.match(error.message, /^other instances work with newer configuration files; these differ: config\.json;/);
+    assert.match(error.message, /^another instance works with newer configuration files, of revision 2; these differ: config\.json;/);
     assert.deepEqual(await versionsOf(databaseUrl), ['newer']);
     assert.deepEqual([older.isWorking, newer.isWorking, newer.lost], [false, true, null]);
   });
@@ -78,7 +82,7 @@ describe('the conditions of a start', () => {
     await waitFor('the new one to take over', async () => (newer.isWorking && !older.isWorking && !other.isWorking ? true : undefined));
     for (const one of [older, other]) {
       const reason = await waitFor('it to know', async () => one.sharing.superseded() ?? undefined);
-      assert.match(reason, /^another instance works with newer configuration files; these differ: config\.json;/);
+      assert.match(reason, /^another instance works with newer configuration files, of revision 2; these differ: config\.json;/);
       assert.equal(one.sharing.ownHold(), reason);
       assert.equal(one.lost, null);
     }
@@ -87,20 +91,52 @@ describe('the conditions of a start', () => {
     assert.deepEqual([another.sharing.superseded(), another.sharing.ownHold()], [null, null]);
   });
 
-  it('older files come back only after all instances have ended', async (test) => {
+  for (const [name, revision] of [
+    ['older', 1],
+    ['other', 2],
+    ['unknown', 0],
+  ] as const)
+    it(`files of revision ${revision} that differ do not replace those of revision 2 (${name})`, async (test) => {
+      const databaseUrl = await server.newDatabase();
+      const newer = await join(test, databaseUrl, 'newer');
+      await assert.rejects(join(test, databaseUrl, name), {
+        message: `other instances work with other configuration files of revision 2, and these have revision ${revision}; these differ: config.json; start it with their files, or to replace theirs set "revision" in the configuration file to 3 or more`,
+      });
+      assert.deepEqual([newer.isWorking, newer.sharing.superseded(), newer.lost], [true, null, null]);
+      // No instance is left whose files these could replace.
+      await newer.leave();
+      const alone = await join(test, databaseUrl, name);
+      assert.deepEqual([alone.isWorking, alone.sharing.superseded()], [true, null]);
+    });
+
+  for (const end of ['stop', 'hang', 'drain'] as const)
+    it(`instances with older files work again after the last one with newer files is gone (${end})`, async (test) => {
+      const { databaseUrl, proxy, through } = await proxied(test);
+      const older = await join(test, databaseUrl, 'older');
+      const newer = await join(test, through, 'newer');
+      await waitFor('the new one to take over', async () => (newer.isWorking && older.sharing.superseded() !== null ? true : undefined));
+      const stateOf = async () => (await listPostgresInstances(databaseUrl)).map(({ version, state }) => `${version} ${state}`).sort();
+      assert.deepEqual(await stateOf(), ['newer sharing', 'older draining']);
+      if (end === 'stop') await newer.leave();
+      if (end === 'hang') proxy.hang();
+      if (end === 'drain') await older.sharing.drain(newer.sharing.ownId());
+      await waitFor('the older one to work', async () => (older.isWorking && older.sharing.ownHold() === null ? true : undefined), 15_000);
+      assert.deepEqual([older.sharing.superseded(), older.lost], [null, null]);
+      assert.ok((await stateOf()).includes('older sharing'));
+      proxy.heal();
+    });
+
+  it('an instance that a caller has drained stays so after those with newer files are gone', async (test) => {
     const databaseUrl = await server.newDatabase();
-    const older = await join(test, databaseUrl, 'older');
+    const drained = await join(test, databaseUrl, 'older');
+    const other = await join(test, databaseUrl, 'older');
+    await other.sharing.drain(drained.sharing.ownId());
     const newer = await join(test, databaseUrl, 'newer');
-    const refusal =
-      /^Error: other instances work with newer configuration files; these differ: config\.json; start it with the newest files/;
-    await assert.rejects(join(test, databaseUrl, 'older'), refusal);
+    await waitFor('the others to hand over', async () => other.sharing.superseded() ?? undefined);
     await newer.leave();
-    // The older one is there, and has handed over.
-    await assert.rejects(join(test, databaseUrl, 'older'), refusal);
-    await older.leave();
-    const again = await join(test, databaseUrl, 'older');
-    assert.deepEqual([again.isWorking, again.sharing.superseded()], [true, null]);
-    await assert.rejects(join(test, databaseUrl, 'newer'), refusal);
+    await waitFor('the other one to work', async () => (other.isWorking ? true : undefined));
+    assert.equal(drained.isWorking, false);
+    assert.equal(drained.sharing.instances().find(({ id }) => id === drained.sharing.ownId())?.state, 'draining');
   });
 
   for (const [what, sql, reason] of [

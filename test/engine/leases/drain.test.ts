@@ -5,6 +5,7 @@ import { type OpenedInstance, openInstance } from '../../../src/app/open-instanc
 import type { Work } from '../../../src/core/ports/leases.js';
 import { StoreAwayError } from '../../../src/core/ports/store/change.js';
 import { deferred } from '../../support/deferred.js';
+import { noFiles } from '../../support/no-files.js';
 import { startPostgres, type TestPostgres } from '../../support/postgres.js';
 import { removalOf } from '../../support/remove-instance.js';
 import { silentLog } from '../../support/stored-samples.js';
@@ -17,7 +18,7 @@ before(async () => {
 after(() => server.stop());
 
 async function join(test: TestContext, databaseUrl: string): Promise<OpenedInstance> {
-  const opened = await openInstance(databaseUrl, { log: silentLog, instance: { version: '1.0.0', configHashes: new Map() } });
+  const opened = await openInstance(databaseUrl, { log: silentLog, instance: { version: '1.0.0', files: noFiles } });
   test.after(async () => {
     await opened.leases.stop();
     await opened.store.close();

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { openInstance } from '../../../src/app/open-instance.js';
+import { noFiles } from '../../support/no-files.js';
 import { startPostgres, type TestPostgres } from '../../support/postgres.js';
 import { silentLog } from '../../support/stored-samples.js';
 import { waitFor } from '../../support/wait-for.js';
@@ -14,7 +15,7 @@ describe('notes of leases', () => {
 
   /** An instance with one lane, and the notes that it was called with. */
   async function startInstance(databaseUrl: string) {
-    const instance = { version: '1.0.0', configHashes: new Map<string, string>() };
+    const instance = { version: '1.0.0', files: noFiles };
     const opened = await openInstance(databaseUrl, { log: silentLog, instance });
     const notes: (string | null)[] = [];
     const runs = { now: false };

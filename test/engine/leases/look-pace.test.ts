@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { Member } from '../../../src/core/ports/shared-database.js';
 import { lookPaceMs } from '../../../src/engine/leases/look-pace.js';
+import { noFiles } from '../../support/no-files.js';
 
 const timeMs = 100_000;
 
@@ -21,8 +22,9 @@ function members(count: number, last: Partial<Member> & { readonly seenAtMs?: nu
         sinceMs: 0,
         seenAtMs: isLast ? seenAtMs : timeMs,
       },
-      configHashes: new Map(),
+      files: noFiles,
       backend: null,
+      state: 'sharing',
       isConnected: true,
       beat: null,
       isBusy: false,

@@ -10,6 +10,7 @@ import { BoundChange } from '../../../src/storage/sql/bound-change.js';
 import { postgres } from '../../../src/storage/sql/dialect.js';
 import { compileStatements } from '../../../src/storage/statements/all-statements.js';
 import { deferred } from '../../support/deferred.js';
+import { noFiles } from '../../support/no-files.js';
 import { silentLog } from '../../support/stored-samples.js';
 
 setFlagsFromString('--expose-gc');
@@ -26,7 +27,8 @@ it('an instance that looks at the others for days keeps nothing of each look', a
   const member: Member = {
     number: 2,
     shown,
-    configHashes: new Map(),
+    state: 'sharing',
+    files: noFiles,
     backend,
     isConnected: true,
     beat: null,
@@ -44,13 +46,12 @@ it('an instance that looks at the others for days keeps nothing of each look', a
         look: async () => ({
           members: [member],
           rewind: null,
-          newestFiles: null,
           tables: '1',
           timeMs: Date.now(),
           durability,
           oldestSnapshotMs: 0,
         }),
-        conditions: async () => ({ migrations: [], secret: null, files: [] }),
+        conditions: async () => ({ migrations: [], secret: null }),
         end: async () => undefined,
         tell: async () => undefined,
         close: async () => undefined,
@@ -67,7 +68,7 @@ it('an instance that looks at the others for days keeps nothing of each look', a
       clock: systemClock,
       commit: async () => undefined,
     }),
-    configHashes: new Map(),
+    files: noFiles,
     clock: systemClock,
     timers: {
       after(_, task) {

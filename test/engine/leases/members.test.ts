@@ -15,6 +15,7 @@ import { endHolder, takePostgresLock } from '../../../src/storage/postgres/postg
 import { postgres } from '../../../src/storage/sql/dialect.js';
 import { instanceStatements } from '../../../src/storage/statements/instances.js';
 import { deferred } from '../../support/deferred.js';
+import { noFiles } from '../../support/no-files.js';
 import { startPostgres, type TestPostgres } from '../../support/postgres.js';
 import { migrationNames } from '../../support/released-migrations.js';
 import { removalOf } from '../../support/remove-instance.js';
@@ -99,7 +100,7 @@ async function open(test: TestContext, databaseUrl: string, name: string, url = 
     if (!/^(fsync|synchronous_standby_names) is /.test(message ?? '')) logged.push([fields, message]);
   };
   const log: Log = { ...silentLog, warn: keep, error: keep };
-  const opened = await openInstance(url, { log, instance: { version: name, configHashes: new Map() } });
+  const opened = await openInstance(url, { log, instance: { version: name, files: noFiles } });
   const { store, leases, sharing } = opened;
   const news: News[] = [];
   sharing.onNews((one) => news.push(one));

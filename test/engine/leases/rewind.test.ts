@@ -7,6 +7,7 @@ import type { Ended } from '../../../src/core/transaction/end-waiting.js';
 import type { Log } from '../../../src/core/work/log.js';
 import { openStore } from '../../../src/storage/open-store.js';
 import { restore } from '../../../src/storage/restore.js';
+import { noFiles } from '../../support/no-files.js';
 import { startPostgres, type TestPostgres } from '../../support/postgres.js';
 import { runSql } from '../../support/postgres-pair.js';
 import { anAttempt, aTransaction, silentLog } from '../../support/stored-samples.js';
@@ -32,7 +33,7 @@ interface Instance extends OpenedInstance {
 async function join(test: TestContext, databaseUrl: string, returnPatienceMs = 60_000): Promise<Instance> {
   const errors: string[] = [];
   const log: Log = { ...silentLog, error: (_, message = '') => void errors.push(message) };
-  const opened = await openInstance(databaseUrl, { log, returnPatienceMs, instance: { version: '1.0.0', configHashes: new Map() } });
+  const opened = await openInstance(databaseUrl, { log, returnPatienceMs, instance: { version: '1.0.0', files: noFiles } });
   const { store, leases } = opened;
   let isWorking = false;
   let isLeft = false;

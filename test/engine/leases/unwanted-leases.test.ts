@@ -3,6 +3,7 @@ import { after, before, it, type TestContext } from 'node:test';
 import pg from 'pg';
 import { openInstance } from '../../../src/app/open-instance.js';
 import type { Work } from '../../../src/core/ports/leases.js';
+import { noFiles } from '../../support/no-files.js';
 import { startPostgres, type TestPostgres } from '../../support/postgres.js';
 import { silentLog } from '../../support/stored-samples.js';
 import { waitFor } from '../../support/wait-for.js';
@@ -20,7 +21,7 @@ interface Member {
 }
 
 async function startMember(test: TestContext, databaseUrl: string, keys: readonly string[]): Promise<Member> {
-  const { store, leases } = await openInstance(databaseUrl, { log: silentLog, instance: { version: '1', configHashes: new Map() } });
+  const { store, leases } = await openInstance(databaseUrl, { log: silentLog, instance: { version: '1', files: noFiles } });
   test.after(async () => {
     await leases.stop();
     await store.close();

@@ -1,0 +1,2 @@
+alter table "instances" add column "config_revision" bigint;
+drop table "configurations";
