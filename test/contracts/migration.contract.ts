@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import type { Store } from '../../src/core/ports/store/store.js';
 import { openStore } from '../../src/storage/open-store.js';
 import type { Dialect } from '../../src/storage/sql/dialect.js';
 import { migrationNames, releasedDump } from '../support/released-migrations.js';
-import { aNotification, anApiKey, anEvent, aStoredResponse, silentLog } from '../support/stored-samples.js';
+import { aNotification, anApiKey, anAttempt, anEvent, aStoredResponse, aTransaction, silentLog } from '../support/stored-samples.js';
 
 /** A database that nothing has opened. */
 export interface RawDatabase {
@@ -14,11 +15,25 @@ export interface RawDatabase {
   schema(): Promise<readonly string[]>;
 }
 
+/** Accepts, signs and ends a transaction, beside the stored ones. */
+async function use({ read, change, commit }: Store): Promise<void> {
+  const accepted = aTransaction({ id: 'later', chain: 'evm:31337', account: '0xA' });
+  await commit([change.insertTransaction(accepted)]);
+  const signed = { ...accepted, status: 'sent', nonce: 8n, liveVersion: 1, revision: 2 } as const;
+  const attempt = anAttempt({ transactionId: 'later', chain: 'evm:31337', account: '0xA', nonce: 8n, hash: '0x08' });
+  await commit([change.moveLane(accepted, 8n, 9n), change.insertAttempt(attempt), change.updateTransaction(signed)]);
+  await commit([change.updateTransaction({ ...signed, status: 'failed', failureReason: 'reverted', revision: 3 })]);
+  const { transaction } = (await read.transaction('later')) ?? assert.fail('it is not stored');
+  assert.deepEqual([transaction.status, transaction.nonce], ['failed', 8n]);
+  assert.equal((await read.transactionsOf('relayer-1', ['failed'], { offset: 0, limit: 10 })).total, 2);
+  assert.deepEqual(await read.changePositions('relayer-1'), { last: 5, removedThrough: 0 });
+}
+
 /** The upgrade of every release's database to this version. */
 export function migrationContract(dialect: Dialect, newDatabase: () => Promise<RawDatabase>): void {
   describe(`${dialect.name}: upgrade from each release`, () => {
     for (const [index, name] of migrationNames.entries()) {
-      test(`a database that ended at ${name} gets the schema of a new one and keeps its rows`, async () => {
+      test(`a database that ended at ${name} gets the schema of a new one, keeps its rows and takes new ones`, async () => {
         const fresh = await newDatabase();
         await (await openStore(fresh.databaseUrl, { log: silentLog })).store.close();
         const old = await newDatabase();
@@ -68,6 +83,7 @@ export function migrationContract(dialect: Dialect, newDatabase: () => Promise<R
             { kind: 'relayer', id: 'main', content: { name: 'main', cap: 9_007_199_254_740_993n }, sealed: 'v1.abc' },
           ]);
           assert.deepEqual(await read.fileEntries('notification'), [{ kind: 'notification', id: 'hook', revision: 1 }]);
+          await use(store);
         } finally {
           await store.close();
         }
