@@ -90,5 +90,22 @@ export function migrationContract(dialect: Dialect, newDatabase: () => Promise<R
         assert.deepEqual(await old.schema(), await fresh.schema());
       });
     }
+
+    test('the receivers of stored EVM transactions are found after the upgrade', async () => {
+      const old = await newDatabase();
+      await old.run(releasedDump(dialect, migrationNames.indexOf('0008-delays') + 1));
+      await old.run(`update transactions set content = replace(content, '"to":null', '"to":"0xAb"') where id = 'failed'`);
+      const { store } = await openStore(old.databaseUrl, { log: silentLog });
+      try {
+        const find = (receiver: string) =>
+          store.read.filteredTransactions(['relayer-1'], { statuses: [], receiver }, { offset: 0, limit: 10 });
+        assert.deepEqual(
+          (await find('0xab')).items.map(({ transaction }) => transaction.id),
+          ['failed'],
+        );
+      } finally {
+        await store.close();
+      }
+    });
   });
 }

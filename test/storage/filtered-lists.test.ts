@@ -32,7 +32,7 @@ it('a list by label reads a bounded number of transactions, and says so if too f
   const { store } = await openStore(`sqlite:${file}`, { log: silentLog });
   test.after(() => store.close());
   const list = (status: 'failed' | 'confirmed', offset = 0) =>
-    store.read.filteredTransactions('many', { statuses: [status], label: 'env:prod' }, { offset, limit: 10 });
+    store.read.filteredTransactions(['many'], { statuses: [status], label: 'env:prod' }, { offset, limit: 10 });
   const confirmed = await list('confirmed');
   assert.deepEqual([confirmed.items.length, confirmed.total, confirmed.hasMore], [10, 1_000, true]);
   const reason =

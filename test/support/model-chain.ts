@@ -365,6 +365,7 @@ export function createModelChain(network: Network, account: string, random: Rand
         return { content, validUntilMs: readValidUntil(validUntilMs, nowMs) };
       },
       whyForbidden: () => null,
+      receiversOf: (content) => [onNetwork('evm', content).to ?? []].flat(),
       isUnsequenced: () => false,
       unsequenced: null,
       signForeign: null,

@@ -100,6 +100,7 @@ export function createUnsequencedChain(network: Network, random: Random): Unsequ
         return { content, validUntilMs: readValidUntil(validUntilMs, nowMs) };
       },
       whyForbidden: () => null,
+      receiversOf: () => [],
       isUnsequenced: () => true,
       quote: unused,
       genesisHash: unused,

@@ -140,6 +140,7 @@ const methodExamples: Readonly<Record<string, MethodExamples>> = {
   'TransactionService.WaitTransaction': { answer: done(records.sentTransaction) },
   'TransactionService.GetTransactionByNonce': { answer: done(records.sentTransaction) },
   'TransactionService.ListTransactions': { answer: page(records.sentTransaction) },
+  'TransactionService.FindTransactions': { answer: page(records.sentTransaction) },
   'TransactionService.ListAttempts': { answer: page(records.attempt) },
   'SigningService.SignTypedData': {
     requests: {

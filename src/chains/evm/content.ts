@@ -71,6 +71,11 @@ export function whyForbidden({ to }: EvmContent, relayer: Relayer): Refusal | nu
   return forbiddenBecause(problem === null ? null : `to ${problem}`);
 }
 
+/** See `Chain.receiversOf`. */
+export function receiversOf({ to }: EvmContent): readonly string[] {
+  return to === null ? [] : [to];
+}
+
 type Called = ReturnType<typeof callDataOf>;
 
 /** Encodes the request's call, once for all that need it; null: the request has none. */

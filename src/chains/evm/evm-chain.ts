@@ -19,7 +19,7 @@ import { createBranch } from './branch.js';
 import { createBroadcaster, isBelowMinimum } from './broadcast.js';
 import { bumpFee } from './bump-fee.js';
 import { createConfirmations } from './confirmations.js';
-import { contentFromRequest, whyForbidden } from './content.js';
+import { contentFromRequest, receiversOf, whyForbidden } from './content.js';
 import { contractCalls } from './contract-reads.js';
 import { evmDialect } from './dialect.js';
 import { type DraftDeps, draftAttempt, fillerOf, gasLimitNow } from './draft.js';
@@ -116,6 +116,7 @@ export function createEvmChain(options: EvmChainOptions): EvmChain {
       });
     },
     whyForbidden: (content, relayer) => whyForbidden(onNetwork('evm', content), relayer),
+    receiversOf: (content) => receiversOf(onNetwork('evm', content)),
     isUnsequenced: () => false,
     async genesisHash() {
       const genesis = agreedIdentity((await rpc.opinions(questions.anchor(genesisAnchor)).catch(noneIfRefused)) ?? []);

@@ -20,6 +20,14 @@ export function outflowLamports({ accounts, instructions }: Message, account: st
   return total;
 }
 
+/** See `Chain.receiversOf`: the accounts that system program instructions pay. One that a lookup table names is not visible. */
+export function paidAccounts({ accounts, instructions }: Message): readonly string[] {
+  return instructions.flatMap(({ program, accounts: used, data }) => {
+    const to = used[1] === undefined ? undefined : accounts[used[1]];
+    return to !== undefined && accounts[program] === systemProgram && lamportsAt(Buffer.from(data)) !== null ? [to] : [];
+  });
+}
+
 function movedBy(data: Buffer): bigint {
   const at = lamportsAt(data);
   return at === null || data.length < at + 8 ? 0n : data.readBigUInt64LE(at);

@@ -13,9 +13,10 @@ import { createAttemptOutcomes } from './attempt-outcomes.js';
 import { createBroadcaster } from './broadcast.js';
 import { contentFromRequest } from './content.js';
 import { solanaDialect } from './dialect.js';
-import { type DraftDeps, draftAttempt, whyForbidden, whyUnusable } from './draft.js';
+import { baseOf, type DraftDeps, draftAttempt, whyForbidden, whyUnusable } from './draft.js';
 import { createLifetimes } from './lifetime.js';
 import { createMarket } from './market.js';
+import { paidAccounts } from './outflow.js';
 import { createPositions } from './positions.js';
 import { createRecentMessages, type RecentMessages } from './price-attempt.js';
 import { questions } from './questions.js';
@@ -59,6 +60,7 @@ export function createSolanaChain(options: SolanaChainOptions): Chain {
     network,
     contentOf: (request, context) => contentFromRequest(onNetwork('solana', request), context),
     whyForbidden: (content, relayer) => whyForbidden(onNetwork('solana', content), relayer),
+    receiversOf: (content, account) => paidAccounts(baseOf(onNetwork('solana', content), account).message),
     isUnsequenced: () => true,
     async genesisHash() {
       const genesis = agreedIdentity(await rpc.opinions(questions.genesis()));

@@ -26,6 +26,7 @@ import { whyForbidden } from './policy.js';
 import { questions } from './questions.js';
 import { quoteAttempt } from './quote.js';
 import { createReceiptReader, ledgerName, readTransactions, receiptFrom } from './receipts.js';
+import { receiversIn } from './receivers.js';
 import { failureOf, resultCodesOf } from './result-codes.js';
 import { signDraft } from './sign.js';
 import { readEnvelopeToSign, signForeignTransaction } from './sign-foreign.js';
@@ -63,6 +64,7 @@ export function createStellarChain(options: RpcOptions<StellarNetwork>): Stellar
       });
     },
     whyForbidden: (content, relayer) => whyForbidden(onNetwork('stellar', content), relayer),
+    receiversOf: (content) => receiversIn(onNetwork('stellar', content)),
     isUnsequenced: (content) => onNetwork('stellar', content).kind === 'fee_bump',
     // The first ledger is made from the passphrase alone, so the passphrase identifies the network.
     genesisHash: async () => networkIdOf(await rpc.ask(questions.passphrase())).toString('hex'),

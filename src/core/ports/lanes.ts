@@ -9,6 +9,8 @@ export interface Move {
   readonly newAttempt?: Attempt;
   /** True: the last step writes an event even if its status did not change. */
   readonly writesEvent?: boolean;
+  /** The receivers of new content, see `receiverKeys`. */
+  readonly receivers?: readonly string[] | undefined;
   readonly saveResponse?: SaveResponse<TransactionView> | undefined;
 }
 

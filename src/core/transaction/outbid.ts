@@ -20,6 +20,8 @@ import { signAttempt } from './sign-attempt.js';
 export interface Replacement {
   readonly content: Content;
   readonly validUntilMs: number | null;
+  /** See `receiverKeys`. */
+  readonly receivers: readonly string[];
 }
 
 /** An attempt that replaces all earlier ones in its slot. */
@@ -68,7 +70,7 @@ export async function outbid(
     // The replacement may have the `valid_until` as seen, and another replacement, identical to its live attempt, may have set a later one.
     if (!isUnmoved || transaction.validUntilMs !== seen.transaction.validUntilMs) return null;
     const before = { ...transaction, ...why };
-    const move = { writesEvent: true, saveResponse };
+    const move = { writesEvent: true, saveResponse, receivers: replacement?.receivers };
     const live = attempts.at(-1);
     // An attempt that nodes refused need not be outbid, so the new one may be identical to the live one.
     if (live?.hash === newAttempt.hash && live.purpose === purpose)

@@ -8,6 +8,7 @@ import { type Content, isSigned, type OpenTransaction, type Transaction, type Tr
 import { findWithAttempts } from './find-transaction.js';
 import { replacedInPlace, replacementQueued, requireInTime, requireRevision, requireWaiting } from './lifecycle.js';
 import { outbid, type Replacement } from './outbid.js';
+import { receiverKeys } from './receivers.js';
 import type { TransactionDeps } from './send-transaction.js';
 import { viewOf } from './transaction-changes.js';
 import { readValidUntil } from './valid-until.js';
@@ -62,7 +63,7 @@ export async function replaceTransaction(
   const replacementOf = ({ transaction }: OpenTransaction): Replacement => {
     const { content, validUntilMs } = wantedOver(transaction.queued ?? transaction.content);
     requireSameSlot(chain, transaction, content);
-    return { content, validUntilMs: validUntilMs ?? transaction.validUntilMs };
+    return { content, validUntilMs: validUntilMs ?? transaction.validUntilMs, receivers: receiverKeys(chain, content, relayer.address) };
   };
   const mustQueue = ({ transaction }: OpenTransaction) =>
     isSigned(transaction) && transaction.nonce === null && chain.unsequenced?.replacement === 'queue';
@@ -71,13 +72,14 @@ export async function replaceTransaction(
   function withoutNodes(current: OpenTransaction): Move | null {
     require(current);
     const { transaction } = current;
-    const { content, validUntilMs } = replacementOf(current);
+    const { content, validUntilMs, receivers } = replacementOf(current);
+    const move = { writesEvent: true, saveResponse, receivers };
     if (!isSigned(transaction)) {
       const statusReason = deps.lanes.whyUnsigned(transaction, content);
-      return { steps: [replacedInPlace(transaction, { content, validUntilMs, statusReason })], writesEvent: true, saveResponse };
+      return { ...move, steps: [replacedInPlace(transaction, { content, validUntilMs, statusReason })] };
     }
     if (!mustQueue(current)) return null;
-    return { steps: [replacementQueued(transaction, content, validUntilMs)], writesEvent: true, saveResponse };
+    return { ...move, steps: [replacementQueued(transaction, content, validUntilMs)] };
   }
 
   function outbidBy(seen: OpenTransaction, replacement: Replacement): Promise<OpenTransaction | null> {

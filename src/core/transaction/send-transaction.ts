@@ -17,6 +17,7 @@ import type { Transaction, TransactionTags, TransactionView } from '../records/t
 import type { Clock } from '../work/clock.js';
 import type { Feed } from './feed.js';
 import { type Journal, noOrigin, type Origin } from './journal.js';
+import { receiverKeys } from './receivers.js';
 
 /** The dependencies of the transaction use cases. */
 export interface TransactionDeps {
@@ -140,6 +141,7 @@ async function acceptTogether(
 ): Promise<Accepted> {
   const contents = await contentsOf(deps, relayer, wanted, { named });
   const lane = laneOf(relayer);
+  const chain = deps.directory.chainOf(relayer);
   deps.lanes.requireCapacity(lane, wanted.length);
   const sent = contents.map(({ content, validUntilMs, tags }) => {
     const step = deps.journal.accepting(origin);
@@ -154,7 +156,8 @@ async function acceptTogether(
       const { transaction } = view;
       const externalId = transaction.tags?.externalId ?? null;
       const claims = externalId === null ? [] : [change.claimExternalId(transaction, externalId)];
-      return [change.insertTransaction(transaction), ...claims, ...deps.recordEvent(relayer, view)];
+      const receivers = receiverKeys(chain, transaction.content, relayer.address);
+      return [change.insertTransaction(transaction, receivers), ...claims, ...deps.recordEvent(relayer, view)];
     }),
     ...saveResponse(views),
   ];

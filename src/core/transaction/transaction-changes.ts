@@ -34,6 +34,7 @@ export function transactionChanges(
     previous = step;
   }
   changes.push(deps.store.change.updateTransaction(previous, { revisionBefore: before.transaction.revision, endedAtMs: nowMs }));
+  if (move.receivers !== undefined && move.receivers.length > 0) changes.push(deps.store.change.noteReceivers(previous.id, move.receivers));
   const after = { transaction: previous, attempts };
   if (move.saveResponse !== undefined) changes.push(...move.saveResponse(viewOf(after)));
   return { after, changes };

@@ -9,13 +9,14 @@ import { leaseParts } from '../migrations/0006-lease-parts.js';
 import { configurations } from '../migrations/0007-configurations.js';
 import { delays } from '../migrations/0008-delays.js';
 import { configRevision } from '../migrations/0010-config-revision.js';
+import { receivers } from '../migrations/0011-receivers.js';
 import type { Dialect } from '../sql/dialect.js';
 
 /**
  * Every migration, in the order of their names.
  *
  * A released migration is never edited: databases that ran it would differ from new ones. To change the schema, add
- * `../migrations/0008-<what>.ts`, list it here and change `../sql/schema.ts`. Then run `test/storage/migrate.test.ts`: it names the files
+ * `../migrations/0012-<what>.ts`, list it here and change `../sql/schema.ts`. Then run `test/storage/migrate.test.ts`: it names the files
  * to commit in `test/storage/released/`, which are the SQL of the migration for each dialect and sample rows. That test fails if the SQL of
  * a released migration changes. The migration contract loads each release's SQL and rows, migrates, and compares the schema with that of a
  * new database.
@@ -31,6 +32,7 @@ export function migrationsFor(dialect: Dialect): Record<string, Migration> {
     '0007-configurations': configurations,
     '0008-delays': delays,
     '0010-config-revision': configRevision,
+    '0011-receivers': receivers(dialect),
   };
 }
 

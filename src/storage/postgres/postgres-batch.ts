@@ -11,7 +11,7 @@ const notNullViolation = '23502';
 /** The unique constraints whose violation is a conflict. Any other one shows that a sequence is behind its table. */
 export const conflictKeys: ReadonlySet<string | undefined> = new Set([
   ...['transactions_id_key', 'transactions_by_ordinal', 'transaction_totals_key', 'change_positions_pkey'],
-  ...['external_ids_key', 'transaction_labels_key'],
+  ...['external_ids_key', 'transaction_labels_key', 'transaction_receivers_key'],
   ...['attempts_of_transaction', 'attempts_of_slot', 'attempts_unsequenced_by_hash'],
   ...[
     'lanes_key',

@@ -51,6 +51,8 @@ export interface TransactionTable {
   tags: string | null;
   /** Exact JSON. */
   delays: string | null;
+  /** The first receiver that the transaction was accepted with; null: it has none, or `TransactionReceiverTable` has it. Never changes. */
+  receiver: Generated<string | null>;
   /** Null until the status is final. */
   ended_at_ms: Generated<number | null>;
   revision: number;
@@ -109,6 +111,13 @@ export interface ExternalIdTable {
 export interface TransactionLabelTable {
   relayer_id: string;
   label: string;
+  transaction_seq: number;
+}
+
+/** A receiver of a transaction that its `receiver` does not have. */
+export interface TransactionReceiverTable {
+  relayer_id: string;
+  receiver: string;
   transaction_seq: number;
 }
 
@@ -316,6 +325,7 @@ export interface Schema {
   transaction_totals: TransactionTotalTable;
   external_ids: ExternalIdTable;
   transaction_labels: TransactionLabelTable;
+  transaction_receivers: TransactionReceiverTable;
   attempts: AttemptTable;
   lanes: LaneTable;
   chains: ChainTable;

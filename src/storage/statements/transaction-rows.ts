@@ -5,7 +5,7 @@ import type { Schema, TransactionTable } from '../sql/schema.js';
 import { type AttemptRow, attemptColumns, attemptFromRow } from './attempts.js';
 
 /** A row of the table, without the columns that are not part of a transaction. */
-export type TransactionRow = Omit<Selectable<TransactionTable>, 'seq' | 'ordinal' | 'ended_at_ms' | 'position'>;
+export type TransactionRow = Omit<Selectable<TransactionTable>, 'seq' | 'ordinal' | 'ended_at_ms' | 'position' | 'receiver'>;
 
 /** What a statement that writes a row needs besides it. */
 interface Writing {

@@ -69,9 +69,9 @@ export function transactionStatements(db: Kysely<Schema>) {
      * The position of a closed relayer is null, which the column refuses. SQLite would keep the rows of a select in a table of their own
      * first.
      */
-    insert: statement<WrittenRow, never>('transactions_insert', (values) =>
+    insert: statement<WrittenRow & { readonly receiver: string | null }, never>('transactions_insert', (values) =>
       db.insertInto('transactions').values({
-        ...pick(values, [...transactionColumns, 'ended_at_ms']),
+        ...pick(values, [...transactionColumns, 'ended_at_ms', 'receiver']),
         ordinal: sql<number>`coalesce((select max(ordinal) from transactions where relayer_id = ${values.relayer_id}), 0) + 1`,
         position: sql<number>`(select change_positions.position from change_positions where change_positions.relayer_id = ${values.relayer_id} and change_positions.is_closed = 0) - ${values.positions_back}`,
       }),
@@ -300,6 +300,27 @@ export function transactionStatements(db: Kysely<Schema>) {
         .where('transaction_seq', '=', db.selectFrom('transactions').select('seq').where('id', '=', values.id)),
     ),
 
+    /** Runs after the insert of its transaction. */
+    insertReceiver: statement<{ id: string; receiver: string }, never>('transaction_receivers_insert', (values) =>
+      db
+        .insertInto('transaction_receivers')
+        .columns(['relayer_id', 'receiver', 'transaction_seq'])
+        .expression(
+          db
+            .selectFrom('transactions')
+            .select(['relayer_id', sql<string>`cast(${values.receiver} as text)`.as('receiver'), 'seq'])
+            .where('id', '=', values.id),
+        )
+        .onConflict((conflict) => conflict.doNothing()),
+    ),
+
+    /** Runs before its transaction is deleted. */
+    deleteReceiversOf: statement<{ id: string }, never>('transaction_receivers_delete_of', (values) =>
+      db
+        .deleteFrom('transaction_receivers')
+        .where('transaction_seq', '=', db.selectFrom('transactions').select('seq').where('id', '=', values.id)),
+    ),
+
     openLanes: statement<object, LaneId>('transactions_open_lanes', () =>
       db.selectFrom('transactions').select(['chain', 'account']).distinct().where(isOpen()),
     ),
@@ -366,10 +387,12 @@ interface ChangeStatements {
 
 /** Changes of transactions. */
 export function transactionChanges({ transactions, attempts, events, changePositions }: ChangeStatements): TransactionChanges {
+  const receiverSteps = (id: string, receivers: readonly string[]) =>
+    receivers.map((receiver) => step(transactions.insertReceiver, { id, receiver }));
   return {
-    insertTransaction(transaction) {
+    insertTransaction(transaction, [receiver = null, ...others] = []) {
       const isEnded = isFinal(transaction.status);
-      const row = rowFromTransaction(transaction, null, isEnded ? transaction.updatedAtMs : null);
+      const row = Object.assign(rowFromTransaction(transaction, null, isEnded ? transaction.updatedAtMs : null), { receiver });
       const labels = (transaction.tags?.labels ?? []).map((label) =>
         guarded(transactions.insertLabel, { id: row.id, label: labelText(label) }),
       );
@@ -378,10 +401,11 @@ export function transactionChanges({ transactions, attempts, events, changePosit
         stepsAt(positionsBack) {
           row.positions_back = positionsBack;
           const insert = guarded(transactions.insert, row);
-          return [insert, ...labels, ...(isEnded ? [step(transactions.addInserted, row)] : [])];
+          return [insert, ...labels, ...receiverSteps(row.id, others), ...(isEnded ? [step(transactions.addInserted, row)] : [])];
         },
       });
     },
+    noteReceivers: (id, receivers) => new BoundChange('noteReceivers', receiverSteps(id, receivers)),
     claimExternalId: ({ id, relayerId }, externalId) =>
       new BoundChange('claimExternalId', [
         guarded(transactions.claimExternalId, { relayer_id: relayerId, external_id: externalId, transaction_id: id }),
@@ -402,6 +426,7 @@ export function transactionChanges({ transactions, attempts, events, changePosit
         step(changePositions.noteRemoved, { id }),
         step(transactions.subtractFinished, { id }),
         step(transactions.deleteLabelsOf, { id }),
+        step(transactions.deleteReceiversOf, { id }),
         step(attempts.deleteOf, { transaction_id: id }),
         step(events.deleteFinishedOf, { order_key: id }),
         guarded(transactions.deleteFinal, { id }),

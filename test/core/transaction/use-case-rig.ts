@@ -65,6 +65,7 @@ export async function useCaseRig(answers: ChainAnswers = {}): Promise<UseCaseRig
   const feed = createFeed(store.read);
 
   const chain = {
+    receiversOf: () => [],
     contentOf(_request: unknown, context: RequestContext) {
       contexts.push(context);
       const { valueWei, validUntilMs } = answers.wanted ?? { valueWei: 5n, validUntilMs: null };

@@ -3,23 +3,27 @@ import { timestampMs } from '@bufbuild/protobuf/wkt';
 import type { ServiceImpl } from '@connectrpc/connect';
 import { type Attempt, AttemptSchema, type Transaction, TransactionSchema } from '../../../../gen/relayer/v1/transaction_pb.js';
 import {
+  type FindTransactionsRequest,
   type ListAttemptsResponseSchema,
   type ListTransactionsRequest,
   TransactionService,
 } from '../../../../gen/relayer/v1/transaction_service_pb.js';
 import { invalidField } from '../../../core/errors/errors.js';
 import type { Bid } from '../../../core/fees/price.js';
+import type { PageOf, PageQuery } from '../../../core/ports/store/page.js';
 import type { TransactionFilter, TransactionListReads } from '../../../core/ports/store/transactions.js';
+import { mayUseRelayer } from '../../../core/records/principal.js';
 import { laneOf, type Relayer } from '../../../core/records/relayer.js';
-import type { Attempt as DomainAttempt, TransactionStatus, TransactionView } from '../../../core/records/transaction.js';
+import type { Attempt as DomainAttempt, TransactionView } from '../../../core/records/transaction.js';
 import { cancelPendingTransactions, cancelTransaction } from '../../../core/transaction/cancel-transaction.js';
 import { findByNonce, findTransaction, findWithAttempts } from '../../../core/transaction/find-transaction.js';
 import { minimumReplacementBid } from '../../../core/transaction/outbid.js';
 import { quoteTransaction } from '../../../core/transaction/quote-transaction.js';
+import { receiverKey } from '../../../core/transaction/receivers.js';
 import { replaceTransaction } from '../../../core/transaction/replace-transaction.js';
 import { sendTransaction, sendTransactions, type TransactionDeps } from '../../../core/transaction/send-transaction.js';
 import type { WatchDeps } from '../../../core/transaction/watch-transactions.js';
-import { callOf, relayerOf } from '../../contract/call.js';
+import { type Call, callOf, principalOf, relayerOf } from '../../contract/call.js';
 import { replayable } from '../../contract/stored-response.js';
 import { type Listing, listAnswer, pageOf, pageTokenInvalid, sliceOf } from '../shared/list-page.js';
 import { protoOfQuote } from './quote.js';
@@ -43,6 +47,8 @@ export type TransactionServiceDeps = TransactionDeps & {
   readonly shutdownSignal: AbortSignal;
 };
 
+type ListRequest = ListTransactionsRequest | FindTransactionsRequest;
+
 /** Implements `relayer.v1.TransactionService`. */
 export function createTransactionService(deps: TransactionServiceDeps): ServiceImpl<typeof TransactionService> {
   const { read } = deps.store;
@@ -58,6 +64,22 @@ export function createTransactionService(deps: TransactionServiceDeps): ServiceI
     const options = { saveResponse: (sent: readonly TransactionView[]) => saveResponse(() => responseOf(sent)), origin: callOf(context) };
     return responseOf(await sendTransactions(deps, relayerOf(context), wantedTransactionsOf(request), options));
   });
+  const listOf = async (
+    request: ListRequest,
+    call: Call,
+    relayers: readonly Relayer[],
+    find: (filter: TransactionFilter, page: PageQuery) => Promise<PageOf<TransactionView>>,
+  ) => {
+    const page = pageOf(request, call);
+    const { after } = page.query;
+    const last = after === undefined ? undefined : await read.transaction(after);
+    if (after !== undefined && !relayers.some(({ id }) => id === last?.transaction.relayerId)) throw pageTokenInvalid();
+    const found = await find(filterOf(request, relayers), page.query);
+    const record = (view: TransactionView) => viewedTransaction(protoOfTransaction(view), request.view);
+    const listing: Listing<TransactionView, Transaction> = { desc: TransactionSchema, record, idOf: ({ id }) => id };
+    const { records: transactions, ...rest } = listAnswer(page, found, listing, call);
+    return { transactions, ...rest };
+  };
   const replace = replayable(TransactionService.method.replaceTransaction, async (request, context, saveResponse) => {
     const wanted = contentRequestOf(request);
     if (wanted.network === 'evm' && wanted.to === undefined)
@@ -110,20 +132,17 @@ export function createTransactionService(deps: TransactionServiceDeps): ServiceI
     async getTransaction(request) {
       return { transaction: protoOfTransaction(await findTransaction(read, request.relayerId, request.transactionId)) };
     },
-    async listTransactions(request, context) {
-      const page = pageOf(request, callOf(context));
-      const statuses = request.status.map(statusOf).filter((status) => status !== undefined);
-      const { after } = page.query;
-      const last = after === undefined ? undefined : await read.transaction(after);
-      if (after !== undefined && last?.transaction.relayerId !== request.relayerId) throw pageTokenInvalid();
-      const filter = filterOf(request, relayerOf(context), statuses);
-      const found = await (filter === null
-        ? read.transactionsOf(request.relayerId, statuses, page.query)
-        : read.filteredTransactions(request.relayerId, filter, page.query));
-      const record = (view: TransactionView) => viewedTransaction(protoOfTransaction(view), request.view);
-      const listing: Listing<TransactionView, Transaction> = { desc: TransactionSchema, record, idOf: ({ id }) => id };
-      const { records: transactions, ...rest } = listAnswer(page, found, listing, callOf(context));
-      return { transactions, ...rest };
+    listTransactions: (request, context) =>
+      listOf(request, callOf(context), [relayerOf(context)], (filter, page) =>
+        isOnlyOfStatuses(filter)
+          ? read.transactionsOf(request.relayerId, filter.statuses, page)
+          : read.filteredTransactions([request.relayerId], filter, page),
+      ),
+    findTransactions(request, context) {
+      const principal = principalOf(context);
+      const relayers = deps.directory.relayers().filter(({ id }) => mayUseRelayer(principal, id));
+      const ids = relayers.map(({ id }) => id);
+      return listOf(request, callOf(context), relayers, (filter, page) => read.filteredTransactions(ids, filter, page));
     },
     async listAttempts(request, context) {
       const page = pageOf(request, callOf(context));
@@ -138,19 +157,23 @@ export function createTransactionService(deps: TransactionServiceDeps): ServiceI
   };
 }
 
-/** Returns the filters of a list; null if there is none but the statuses. */
-function filterOf(request: ListTransactionsRequest, relayer: Relayer, statuses: readonly TransactionStatus[]): TransactionFilter | null {
-  const { externalId, label, hash, nonce, createdAfter, createdBefore } = request;
-  if (!externalId && !label && !hash && nonce === undefined && !createdAfter && !createdBefore) return null;
+/** Returns the filters of a list of these relayers' transactions. */
+function filterOf(request: ListRequest, relayers: readonly Relayer[]): TransactionFilter {
+  const { externalId, label, hash, nonce, to, createdAfter, createdBefore } = request;
   return {
-    statuses,
-    externalId,
-    label,
-    hash,
-    slot: nonce === undefined ? undefined : { lane: laneOf(relayer), nonce },
+    statuses: request.status.map(statusOf).filter((status) => status !== undefined),
+    externalId: externalId || undefined,
+    label: label || undefined,
+    hash: hash || undefined,
+    slots: nonce === undefined ? undefined : { lanes: relayers.map(laneOf), nonce },
+    receiver: to ? receiverKey(to) : undefined,
     createdFromMs: createdAfter && timestampMs(createdAfter),
     createdBeforeMs: createdBefore && timestampMs(createdBefore),
   };
+}
+
+function isOnlyOfStatuses({ statuses, ...others }: TransactionFilter): boolean {
+  return Object.values(others).every((filter) => filter === undefined);
 }
 
 function minimumPriceOf(bid: Bid | null): Pick<MessageInitShape<typeof ListAttemptsResponseSchema>, 'minimumReplacementPrice'> {

@@ -115,6 +115,8 @@ export interface RequestChain {
    * what only nodes know are checked by `draft`, which checks this, too. Calls no node.
    */
   whyForbidden(content: Content, relayer: Relayer): Refusal | null;
+  /** Returns the addresses that content pays or calls, as far as it shows them. Calls no node. */
+  receiversOf(content: Content, account: string): readonly string[];
   /** True if a transaction with this content takes no nonce of the relayer's account. Calls no node. */
   isUnsequenced(content: Content): boolean;
   /** Null if the network does not support it. */

@@ -23,8 +23,10 @@ export interface TransactionUpdate {
 
 /** Builders of changes of transactions. */
 export interface TransactionChanges {
-  /** Fails if the id is taken, or if the relayer is closed. */
-  insertTransaction(transaction: Transaction): Change;
+  /** Fails if the id is taken, or if the relayer is closed. `receivers`: see `receiverKeys`. */
+  insertTransaction(transaction: Transaction, receivers?: readonly string[]): Change;
+  /** Adds the receivers of a replacement to the earlier ones; never fails. */
+  noteReceivers(id: string, receivers: readonly string[]): Change;
   /** Fails if a transaction of the relayer has or had this external id. */
   claimExternalId(transaction: Transaction, externalId: string): Change;
   /** Writes `next`; fails unless the stored revision is the one before it, see `TransactionUpdate`. A final status never changes. */
@@ -66,7 +68,7 @@ export interface TransactionReads {
   externalIdHolder(relayerId: string, externalId: string): Promise<string | undefined>;
 }
 
-/** What a list of a relayer's transactions is limited to. Absent: everything. */
+/** What a list of transactions is limited to. Absent: everything. */
 export interface TransactionFilter {
   readonly statuses: readonly TransactionStatus[];
   readonly externalId?: string | undefined;
@@ -74,16 +76,21 @@ export interface TransactionFilter {
   readonly label?: string | undefined;
   /** The hash of any attempt. */
   readonly hash?: string | undefined;
-  /** A nonce of the lane, for which any attempt was signed. */
-  readonly slot?: { readonly lane: LaneId; readonly nonce: bigint } | undefined;
+  /** A nonce of one of the lanes, for which any attempt was signed. */
+  readonly slots?: { readonly lanes: readonly LaneId[]; readonly nonce: bigint } | undefined;
+  /** A receiver of any content that it had, see `receiverKey`. */
+  readonly receiver?: string | undefined;
   readonly createdFromMs?: number | undefined;
   readonly createdBeforeMs?: number | undefined;
 }
 
-/** Queries of a relayer's transactions in pages. */
+/** Queries of transactions in pages. */
 export interface TransactionListReads {
   /** Newest first by acceptance; no statuses: all. */
   transactionsOf(relayerId: string, statuses: readonly TransactionStatus[], page: PageQuery): Promise<PageOf<TransactionView>>;
-  /** The same with any filter. Counts at most 1,000 transactions from the start of the page. */
-  filteredTransactions(relayerId: string, filter: TransactionFilter, page: PageQuery): Promise<PageOf<TransactionView>>;
+  /**
+   * The transactions of several relayers, with any filter. Counts at most 1,000 from the start of the page; of several relayers, it counts
+   * none behind the page.
+   */
+  filteredTransactions(relayerIds: readonly string[], filter: TransactionFilter, page: PageQuery): Promise<PageOf<TransactionView>>;
 }
