@@ -3,7 +3,7 @@ import { createCallerAddress } from '../api/guards/caller-address.js';
 import { createRateLimit } from '../api/guards/rate-limit.js';
 import { createWrongKeyBrake } from '../api/guards/wrong-key-brake.js';
 import { createCors } from '../api/http/cors.js';
-import { createMetricsPage, createReadyPage, healthPage } from '../api/http/operator-pages.js';
+import { createMetricsPage, createReadyPage, healthPage, type OwnNodes } from '../api/http/operator-pages.js';
 import { createHealthService } from '../api/services/health-service.js';
 import type { LoadedConfig } from '../config/config-file.js';
 import { packageVersion } from '../config/package-version.js';
@@ -207,7 +207,11 @@ export async function startApp(
       ageClock,
       databaseSecret,
       health,
-      pages: [healthPage, createReadyPage(readiness, { clock, system: createSystemState(clock) }), createMetricsPage(metrics)],
+      pages: [
+        healthPage,
+        createReadyPage(readiness, { clock, system: createSystemState(clock) }),
+        createMetricsPage(metrics, (ids) => ownNodesOf(directory, ids)),
+      ],
       authenticate: parts.createAuthenticate({ bootstrapKey: settings.apiKey, keys, clock: agreedClock }),
       brakeWrongKeys: createWrongKeyBrake(clock),
       addressOf: createCallerAddress(settings.trustedProxies),
@@ -244,6 +248,18 @@ async function startWork<A>(leases: Pick<Leases, 'start'>, { listen }: { listen(
 
 function idsOf(entries: readonly { readonly id: string }[]): ReadonlySet<string> {
   return new Set(entries.map(({ id }) => id));
+}
+
+/** What the metrics may show to a caller that is limited to these relayers. */
+function ownNodesOf(directory: Pick<Directory, 'relayer' | 'chainOf'>, relayerIds: ReadonlySet<string>): OwnNodes {
+  const own = [...relayerIds].flatMap((id) => directory.relayer(id) ?? []);
+  const hosts = own.flatMap((relayer) =>
+    directory
+      .chainOf(relayer)
+      .endpoints()
+      .map(({ host }) => host),
+  );
+  return { networks: new Set(own.map(({ network }) => network.name)), hosts: new Set(hosts) };
 }
 
 function relayersUsing(directory: Pick<Directory, 'relayers'>, notificationId: string): readonly string[] {

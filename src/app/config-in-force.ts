@@ -44,11 +44,10 @@ export async function configInForce(
   const all = wanted.learn(stored);
   const problems = [...wanted.problemsOf(all.relayers)];
   const relayers = [...all.relayers].flatMap((id) => wanted.relayer(id) ?? []);
-  const used = relayers.flatMap(({ notificationId }) => notificationId ?? []);
-  const follow = () => followFile({ store, secretBox, clock }, config.notifications, used);
+  const follow = () => followFile({ store, secretBox, clock }, config.notifications, relayers);
   const followed = await follow();
   for (const { id, notificationId } of relayers) {
-    if (notificationId !== null && followed.missing.includes(notificationId))
+    if (notificationId !== null && followed.without.includes(id))
       problems.push({ path: `${wanted.originOf(id)}.notification_id`, problem: goneSentence('notification', notificationId) });
   }
   if (problems.length > 0) throw new ConfigError(problems);

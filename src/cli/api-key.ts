@@ -42,7 +42,9 @@ export function registerApiKey(program: Command): void {
     .action(create);
   apiKey
     .command('list')
-    .description('list API keys (secrets are never shown), newest first: id, name, scopes, relayers and expiry, separated by tabs')
+    .description(
+      'list API keys (secrets are never shown), newest first: id, name, scopes, relayers, expiry and the id of the key that created it, separated by tabs',
+    )
     .addHelpText('after', databaseHelp)
     .addHelpText('after', '\nExample:\n  relayer api-key list')
     .action(list);
@@ -50,6 +52,7 @@ export function registerApiKey(program: Command): void {
     .command('delete')
     .argument('<id>', 'the id of the key')
     .description('revoke an API key')
+    .option('--with-created', 'revoke the keys that it created too, directly or not')
     .addHelpText('after', databaseHelp)
     .addHelpText('after', '\nExample:\n  relayer api-key delete 0193a7c2-5a4e-7c3b-8f21-3d5c9b1e7a60')
     .action(deleteKey);
@@ -83,11 +86,13 @@ async function list(): Promise<void> {
   });
 }
 
-async function deleteKey(id: string): Promise<void> {
-  const { deleteApiKey } = await import('../core/access/api-keys.js');
+async function deleteKey(id: string, { withCreated = false }: { readonly withCreated?: boolean }): Promise<void> {
+  const { deleteApiKey, deleteApiKeyWithCreated } = await import('../core/access/api-keys.js');
   await withKeys(async (store) => {
-    await deleteApiKey({ store, keys: noKeys }, id);
-    writeLine(`revoked ${id}`);
+    const deps = { store, keys: noKeys };
+    const revoked = withCreated ? await deleteApiKeyWithCreated(deps, id) : [id];
+    if (!withCreated) await deleteApiKey(deps, id);
+    for (const one of revoked) writeLine(`revoked ${one}`);
   });
 }
 
@@ -108,9 +113,11 @@ async function withKeys(work: (store: ApiKeyStore) => Promise<void>): Promise<vo
   }
 }
 
-function lineOf({ id, name, scopes, relayerIds, expiresAtMs }: ApiKey): string {
+function lineOf({ id, name, scopes, relayerIds, expiresAtMs, createdBy }: ApiKey): string {
   const expiry = expiresAtMs === null ? 'never' : new Date(expiresAtMs).toISOString();
-  return [id, name, scopes.join(','), relayerIds.length === 0 ? 'all' : relayerIds.join(','), expiry].join('\t');
+  return [id, name, scopes.join(','), relayerIds.length === 0 ? 'all' : relayerIds.join(','), expiry, createdBy ?? 'command line'].join(
+    '\t',
+  );
 }
 
 function msFromRfc3339(text: string): number {

@@ -24,7 +24,7 @@ test('api-key: create prints only the key, list never shows it, delete revokes i
   const id = /^created (\S+); the key cannot be shown again\n$/.exec(created.stderr)?.[1] ?? assert.fail(created.stderr);
   assert.deepEqual(await runCli(['api-key', 'list'], env), {
     exitCode: 0,
-    stdout: `${id}\tshop\tsign,notifications\tr1,r2\t2998-12-31T23:00:00.000Z\n`,
+    stdout: `${id}\tshop\tsign,notifications\tr1,r2\t2998-12-31T23:00:00.000Z\tcommand line\n`,
     stderr: '',
   });
   assert.deepEqual(await runCli(['api-key', 'delete', id], env), { exitCode: 0, stdout: `revoked ${id}\n`, stderr: '' });

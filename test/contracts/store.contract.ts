@@ -172,7 +172,7 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
     });
 
     test('reads notifications with and without a key', async () => {
-      const keyed = aNotification({ id: 'keyed', sealedSigningKey: 'v1.abc' });
+      const keyed = aNotification({ id: 'keyed', sealedSigningKey: 'v1.abc', relayerIds: ['a', 'b'] });
       await store.commit([store.change.insertNotification(aNotification({ id: 'plain' })), store.change.insertNotification(keyed)]);
       const changed = {
         ...keyed,
@@ -189,6 +189,10 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
         total: 2,
       });
       assert.deepEqual(await store.read.notifications({ offset: 1, limit: 1 }), { items: [aNotification({ id: 'plain' })], total: 2 });
+      assert.deepEqual(
+        (await store.read.limitedNotifications()).map(({ id }) => id),
+        ['keyed'],
+      );
       assert.deepEqual(await store.read.notifications({ offset: 1e21, limit: 1 }), { items: [], total: 2 });
       const [newest, oldest] = (await store.read.notifications({ offset: 0, limit: 10 })).items;
       assert.deepEqual(await store.read.notifications({ offset: 0, limit: 10, after: newest?.id ?? '' }), { items: [oldest], total: 2 });
@@ -212,11 +216,19 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
 
     test('reads API keys, newest first', async () => {
       const { change, read } = store;
-      const full = anApiKey({ id: 'full', scopes: ['sign', 'admin'], relayerIds: ['a', 'b'], expiresAtMs: 8_640_000_000_000_000 });
+      const full = anApiKey({
+        id: 'full',
+        scopes: ['sign', 'admin'],
+        relayerIds: ['a', 'b'],
+        expiresAtMs: 8_640_000_000_000_000,
+        createdBy: 'b',
+      });
       await store.commit([change.insertApiKey(anApiKey({ id: 'first' }))]);
       await store.commit([change.insertApiKey(full)]);
       assert.deepEqual(await read.apiKeys(), [full, anApiKey({ id: 'first' })]);
+      await store.commit([change.holdApiKey('full')]);
       await store.commit([change.deleteApiKey('full')]);
+      assert.equal(await conflictIn(store.commit([change.holdApiKey('full')])), 'holdApiKey');
       assert.deepEqual(await read.apiKeys(), [anApiKey({ id: 'first' })]);
       assert.equal(await conflictIn(store.commit([change.deleteApiKey('full')])), 'deleteApiKey');
       assert.equal(await conflictIn(store.commit([change.insertApiKey(anApiKey({ id: 'first' }))])), 'insertApiKey');

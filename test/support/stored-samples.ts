@@ -103,6 +103,7 @@ export function aNotification(over: Partial<Notification> & Pick<Notification, '
     retiredKeys: [],
     goneAtMs: null,
     createdAtMs: 1_763_600_000_000,
+    relayerIds: null,
     revision: 1,
     ...over,
   };
@@ -130,6 +131,7 @@ export function anApiKey(over: Partial<ApiKey> & Pick<ApiKey, 'id'>): ApiKey {
     digest: 'ab'.repeat(32),
     createdAtMs: 1_763_600_000_000,
     expiresAtMs: null,
+    createdBy: null,
     ...over,
   };
 }

@@ -274,6 +274,7 @@ describe('access to every method, for every scope and kind of key', () => {
       digest,
       createdAtMs: 0,
       expiresAtMs: null,
+      createdBy: null,
     };
     const store = await openApiKeys(rig.home.env.DATABASE_URL ?? assert.fail(), { log: silentLog });
     await store.commit([store.change.insertApiKey(old)]);

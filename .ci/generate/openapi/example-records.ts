@@ -216,6 +216,7 @@ export const key = {
   relayer_ids: ['sandbox'],
   created_at: createdAt,
   expires_at: null,
+  created_by: 'bootstrap',
 };
 
 export const caller = {

@@ -6,7 +6,7 @@ import { protoPathOf } from '../../codec/proto-path.js';
 import { DomainError, invalidField } from '../../core/errors/errors.js';
 import { type FieldName, type IsRefused, withFurther, withOthers } from '../../core/errors/read-all.js';
 import type { Directory } from '../../core/ports/directory.js';
-import { mayUseRelayer } from '../../core/records/principal.js';
+import { mayUseRelayer, relayerNotAllowed } from '../../core/records/principal.js';
 import { type Relayer, requireActive } from '../../core/records/relayer.js';
 import { shownName } from '../../core/text/safe-text.js';
 import { type Call, callOf } from './call.js';
@@ -115,9 +115,7 @@ function checkRelayerList(plan: MethodPlan, message: Message, { principal, bodyP
   if (principal === null) return;
   const relayerId = relayerIdOf(message);
   if (!mayUseRelayer(principal, relayerId)) {
-    throw new DomainError('forbidden', 'RELAYER_NOT_ALLOWED', `the key may not use relayer ${shownName(relayerId)}`, {
-      metadata: { relayer_id: shownName(relayerId) },
-    });
+    throw relayerNotAllowed(relayerId);
   }
 }
 

@@ -1,4 +1,3 @@
-import { mayUseRelayer, type Principal } from '../../core/records/principal.js';
 import type { Clock } from '../../core/work/clock.js';
 import type { Readiness } from '../contract/readiness.js';
 import type { Page } from './page.js';
@@ -49,26 +48,44 @@ export interface MetricsText {
   readonly contentType: string;
 }
 
-/** A sample of one relayer. */
-const relayerLabel = /[{,]relayer="([^"]*)"/;
+/** What a caller that is limited to relayers may see of nodes: the networks of its relayers by name, and the hosts that these use. */
+export interface OwnNodes {
+  readonly networks: ReadonlySet<string>;
+  readonly hosts: ReadonlySet<string>;
+}
 
-/** The service's metrics in Prometheus' text format. Any valid key may read them; one that is limited to relayers sees only theirs. */
-export function createMetricsPage(metrics: MetricsText): Page {
+/**
+ * The service's metrics in Prometheus' text format. Any valid key may read them; one that is limited to relayers sees only samples that
+ * name one of its relayers, or a network and a host that its relayers use. `ownNodesOf`: calls no node.
+ */
+export function createMetricsPage(metrics: MetricsText, ownNodesOf: (relayerIds: ReadonlySet<string>) => OwnNodes): Page {
   return {
     path: '/metrics',
     scope: 'authenticated',
     async render(_request, principal) {
       const text = await metrics.text();
-      return { status: 200, contentType: metrics.contentType, body: principal?.relayers == null ? text : textFor(principal, text) };
+      const relayers = principal?.relayers ?? null;
+      return {
+        status: 200,
+        contentType: metrics.contentType,
+        body: relayers === null ? text : textFor(relayers, ownNodesOf(relayers), text),
+      };
     },
   };
 }
 
-/** Leaves out the samples of relayers that the caller may not use. */
-function textFor(principal: Principal, text: string): string {
+const labelPatterns = { relayer: /[{,]relayer="([^"]*)"/, network: /[{,]network="([^"]*)"/, host: /[{,]host="([^"]*)"/ } as const;
+
+/** Leaves out what is not about these relayers: the service's other figures sum up all relayers. */
+function textFor(relayers: ReadonlySet<string>, { networks, hosts }: OwnNodes, text: string): string {
   const isVisible = (line: string): boolean => {
-    const relayerId = relayerLabel.exec(line)?.[1];
-    return line.startsWith('#') || relayerId === undefined || mayUseRelayer(principal, relayerId);
+    if (line.startsWith('#')) return true;
+    const labelOf = (name: keyof typeof labelPatterns): string | undefined => labelPatterns[name].exec(line)?.[1];
+    const relayer = labelOf('relayer');
+    if (relayer !== undefined) return relayers.has(relayer);
+    const network = labelOf('network');
+    const host = labelOf('host');
+    return network !== undefined && networks.has(network) && (host === undefined || hosts.has(host));
   };
-  return text.split('\n').filter(isVisible).join('\n');
+  return text.split('\n').filter(isVisible).concat('').join('\n');
 }

@@ -67,7 +67,8 @@ export function createRequestChecks(deps: RequestCheckDeps): ReadonlyMap<DescMet
     checkOf(RelayerService.method.createRelayer, async (request) => checkNewRelayer(deps, await readNewRelayer(deps, request))),
     checkOf(
       RelayerService.method.updateRelayer,
-      (request, { relayer }, isRefused) => relayer && checkRelayerChange(deps, relayerChangeFromProto(relayer, request, isRefused)),
+      (request, { relayer }, isRefused) =>
+        relayer && checkRelayerChange(deps, relayer.id, relayerChangeFromProto(relayer, request, isRefused)),
     ),
     checkOf(SignerService.method.createSigner, keyFrom),
     checkOf(NetworkService.method.updateNetwork, ({ rpcUrls }) =>

@@ -1,5 +1,5 @@
 import { DomainError, invalidField } from '../errors/errors.js';
-import { readAll, readEach } from '../errors/read-all.js';
+import { readAll } from '../errors/read-all.js';
 import type { ApiKeyChanges, ApiKeyReads } from '../ports/store/api-keys.js';
 import { ConflictError } from '../ports/store/change.js';
 import type { StoreFor } from '../ports/store/store.js';
@@ -7,10 +7,11 @@ import type { SaveResponse } from '../ports/store/stored-responses.js';
 import { type ApiKey, keyDigest, newKeyText } from '../records/api-key.js';
 import type { Ids } from '../records/ids.js';
 import type { Principal, Scope } from '../records/principal.js';
-import { entryIdFromText } from '../text/entry-id.js';
+import { checkRelayerIds } from '../text/entry-id.js';
 import { shownName } from '../text/safe-text.js';
 import { checkText, syntaxes } from '../text/text-syntax.js';
 import type { Clock } from '../work/clock.js';
+import { isBootstrap } from './authenticate.js';
 import type { KeyRing } from './key-ring.js';
 
 /** The dependencies of creating and deleting keys. */
@@ -37,7 +38,6 @@ export interface ApiKeyCreated {
   readonly text: string;
 }
 
-const maxRelayers = 1_000;
 /** The last time that RFC 3339 can express. */
 const lastMs = Date.parse('9999-12-31T23:59:59.999Z');
 
@@ -54,15 +54,20 @@ export async function createApiKey(
   saveResponse: SaveResponse<ApiKeyCreated> = () => [],
 ): Promise<ApiKeyCreated> {
   const { store, keys, clock, ids } = deps;
-  const created = apiKeyFrom(wanted, ids.timeOrdered(), clock.nowMs());
+  const created = apiKeyFrom(wanted, ids.timeOrdered(), clock.nowMs(), creator?.keyId ?? null);
   if (creator !== null) checkCreator(wanted, creator);
-  await store.commit([store.change.insertApiKey(created.apiKey), ...saveResponse(created)]);
+  // A key that is revoked creates none afterwards, so that all that it created can be revoked with it.
+  const held = creator === null || isBootstrap(creator) ? [] : [store.change.holdApiKey(creator.keyId)];
+  await store.commit([...held, store.change.insertApiKey(created.apiKey), ...saveResponse(created)]).catch((error: unknown) => {
+    if (error instanceof ConflictError && error.change === 'holdApiKey') throw revokedMeanwhile();
+    throw error;
+  });
   keys.add(created.apiKey);
   return created;
 }
 
 /** Makes a key, and its text, which is in the result and nowhere else. Stores nothing. Throws `FIELD_INVALID`. */
-export function apiKeyFrom(wanted: NewApiKey, id: string, nowMs: number): ApiKeyCreated {
+export function apiKeyFrom(wanted: NewApiKey, id: string, nowMs: number, createdBy: string | null = null): ApiKeyCreated {
   checkNewApiKey(wanted, nowMs);
   const text = newKeyText(id);
   const apiKey = {
@@ -73,6 +78,7 @@ export function apiKeyFrom(wanted: NewApiKey, id: string, nowMs: number): ApiKey
     digest: keyDigest(text),
     createdAtMs: nowMs,
     expiresAtMs: wanted.expiresAtMs,
+    createdBy,
   };
   return { apiKey, text };
 }
@@ -85,11 +91,6 @@ export function checkNewApiKey({ name, scopes, relayerIds, expiresAtMs }: NewApi
     scopes: () => checkScopes(scopes, relayerIds),
     expiresAt: () => checkEnd(expiresAtMs, nowMs),
   });
-}
-
-function checkRelayerIds(relayerIds: readonly string[]): void {
-  if (relayerIds.length > maxRelayers) throw invalidField('relayer_ids', `must name at most ${maxRelayers} relayers`);
-  readEach(relayerIds, (id, index) => entryIdFromText(id, `relayer_ids[${index}]`));
 }
 
 function checkScopes(scopes: readonly Scope[], relayerIds: readonly string[]): void {
@@ -128,6 +129,44 @@ export async function deleteApiKey({ store, keys }: Pick<ApiKeyDeps, 'store' | '
     throw error instanceof ConflictError ? apiKeyNotFound(id) : error;
   }
   keys.remove(id);
+}
+
+/**
+ * Deletes a key with all keys that it created, directly or not. Returns the ids, the key's first. Throws `API_KEY_NOT_FOUND`; if it
+ * fails otherwise, some of them may be deleted, and a repeated call deletes the others unless the key itself is gone.
+ */
+export async function deleteApiKeyWithCreated({ store, keys }: Pick<ApiKeyDeps, 'store' | 'keys'>, id: string): Promise<readonly string[]> {
+  const deleted = new Set<string>();
+  for (;;) {
+    const stored = await store.read.apiKeys();
+    const next = deleted.size === 0 ? [id, ...createdBy([id], stored)] : createdBy([...deleted], stored);
+    // A key that is gone creates no more.
+    if (next.length === 0) return [...deleted];
+    try {
+      await store.commit(next.map((one) => store.change.deleteApiKey(one)));
+    } catch (error) {
+      if (!(error instanceof ConflictError)) throw error;
+      // Another call deleted one of them meanwhile.
+      if (deleted.size === 0 && !(await store.read.apiKeys()).some((one) => one.id === id)) throw apiKeyNotFound(id);
+      continue;
+    }
+    for (const one of next) {
+      keys.remove(one);
+      deleted.add(one);
+    }
+  }
+}
+
+/** Returns the ids of the stored keys that these keys created, directly or not. */
+function createdBy(creators: readonly string[], stored: readonly ApiKey[]): readonly string[] {
+  const found = new Set(creators);
+  // Newest first: a key is newer than its creator.
+  for (const key of stored.toReversed()) if (key.createdBy !== null && found.has(key.createdBy)) found.add(key.id);
+  return [...found].filter((id) => !creators.includes(id) && stored.some((key) => key.id === id));
+}
+
+function revokedMeanwhile(): DomainError {
+  return new DomainError('unauthenticated', 'CREDENTIALS_INVALID', 'the API key was revoked');
 }
 
 function apiKeyNotFound(id: string): DomainError {

@@ -3,7 +3,8 @@ import { type Change, isConflict } from '../ports/store/change.js';
 import type { DefinitionChanges, DefinitionReads } from '../ports/store/definitions.js';
 import type { NotificationChanges, NotificationReads } from '../ports/store/notifications.js';
 import type { StoreFor } from '../ports/store/store.js';
-import type { Notification } from '../records/notification.js';
+import { isFor, type Notification } from '../records/notification.js';
+import type { Relayer } from '../records/relayer.js';
 import type { Clock } from '../work/clock.js';
 import { decideAgain } from '../work/decide-again.js';
 import { rotateSigningKey, signingKeyPurpose } from './signing-key.js';
@@ -19,8 +20,8 @@ export interface FileNotification {
 export interface Followed {
   /** Sentences about the entries that are not used. */
   readonly warnings: readonly string[];
-  /** Ids of `used` without a notification; if there are any, nothing was written. */
-  readonly missing: readonly string[];
+  /** Ids of relayers whose notification does not exist, or is not for them; if there are any, nothing was written. */
+  readonly without: readonly string[];
 }
 
 /**
@@ -29,12 +30,15 @@ export interface Followed {
  * A notification that the API never changed follows the file, and is deleted when its entry is. One that the API created or changed stays
  * as it is, and one that the API deleted stays deleted; both produce a warning. A stored revision marks what the file wrote last.
  *
- * @param used the notifications that relayers use: their events must not be lost silently
+ * @param users the relayers: their events must not be lost silently, and not go to a receiver of others
  */
-export function followFile(deps: FollowDeps, wanted: readonly FileNotification[], used: readonly string[]): Promise<Followed> {
+export function followFile(deps: FollowDeps, wanted: readonly FileNotification[], users: readonly NotificationUser[]): Promise<Followed> {
   // In a conflict, another instance wrote one of the notifications meanwhile, such as one that starts at the same time.
-  return decideAgain(() => followOnce(deps, wanted, used), isConflict);
+  return decideAgain(() => followOnce(deps, wanted, users), isConflict);
 }
+
+/** A relayer, as far as its notification is concerned. */
+type NotificationUser = Pick<Relayer, 'id' | 'notificationId'>;
 
 interface FollowDeps {
   readonly store: StoreFor<DefinitionReads & NotificationReads, DefinitionChanges & NotificationChanges>;
@@ -45,7 +49,7 @@ interface FollowDeps {
 async function followOnce(
   { store, secretBox, clock }: FollowDeps,
   wanted: readonly FileNotification[],
-  used: readonly string[],
+  users: readonly NotificationUser[],
 ): Promise<Followed> {
   const { change, read } = store;
   const writtenRevisions = new Map((await read.fileEntries('notification')).map(({ id, revision }) => [id, revision]));
@@ -60,7 +64,7 @@ async function followOnce(
   }
 
   function newNotification(id: string): Omit<Notification, 'url' | 'goneAtMs'> {
-    return { id, type: 'webhook', sealedSigningKey: null, retiredKeys: [], createdAtMs: clock.nowMs(), revision: 0 };
+    return { id, type: 'webhook', sealedSigningKey: null, retiredKeys: [], createdAtMs: clock.nowMs(), relayerIds: null, revision: 0 };
   }
 
   function isAsWanted(stored: Notification, { id, url, signingKey }: FileNotification): boolean {
@@ -93,11 +97,13 @@ async function followOnce(
     if (stored?.revision === written) changes.push(change.deleteNotification(stored));
     changes.push(change.deleteFileEntry({ kind: 'notification', id }));
   }
-  const missing: string[] = [];
-  for (const id of new Set(used)) {
-    if (!(willBe.get(id) ?? (await read.notification(id)) !== undefined)) missing.push(id);
+  const without: string[] = [];
+  for (const { id, notificationId } of users) {
+    if (notificationId === null) continue;
+    const stored = await read.notification(notificationId);
+    const isGone = !(willBe.get(notificationId) ?? stored !== undefined);
+    if (isGone || (stored !== undefined && !isFor(stored, id))) without.push(id);
   }
-  if (missing.length > 0 || changes.length === 0) return { warnings, missing };
-  await store.commit(changes);
-  return { warnings, missing };
+  if (without.length === 0 && changes.length > 0) await store.commit(changes);
+  return { warnings, without };
 }

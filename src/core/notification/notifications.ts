@@ -9,7 +9,7 @@ import type { StoreFor } from '../ports/store/store.js';
 import type { SaveResponse } from '../ports/store/stored-responses.js';
 import type { Ids } from '../records/ids.js';
 import type { Notification } from '../records/notification.js';
-import { entryIdFromText, inUse, isEntryId } from '../text/entry-id.js';
+import { checkRelayerIds, entryIdFromText, inUse, isEntryId } from '../text/entry-id.js';
 import { shownName } from '../text/safe-text.js';
 import type { Clock } from '../work/clock.js';
 import { decideAgain } from '../work/decide-again.js';
@@ -39,6 +39,8 @@ export interface NewNotification {
   readonly url: string;
   /** Absent or empty: deliveries are not signed. */
   readonly signingKey: string | undefined;
+  /** The relayers whose events it may get, which need not exist. Absent or null: all. */
+  readonly relayerIds?: readonly string[] | null;
 }
 
 /** A written notification, and warnings for the caller. */
@@ -52,13 +54,14 @@ export interface NotificationWritten {
  * wrong.
  */
 export function checkNotificationParts(
-  { id, url, signingKey }: { readonly [K in keyof NewNotification]?: string | undefined },
+  { id, url, signingKey, relayerIds }: Partial<Omit<NewNotification, 'url'>> & { readonly url?: string | undefined },
   { allowPrivateTargets }: Pick<NotificationDeps, 'allowPrivateTargets'>,
 ): void {
   readAll({
     id: () => id === undefined || entryIdFromText(id),
     url: () => url === undefined || checkWebhookTarget(url, allowPrivateTargets),
     signingKey: () => signingKey === undefined || signingKey === '' || checkSigningKey(signingKey),
+    relayerIds: () => checkRelayerIds(relayerIds ?? []),
   });
 }
 
@@ -76,7 +79,10 @@ export async function createNotification(
   const signingKey = wanted.signingKey === '' ? undefined : wanted.signingKey;
   // A conflict in a commit delays the commits of others, so it must remain rare.
   if ((await store.read.notification(id)) !== undefined) throw notificationExists(id);
-  const notification = newNotification({ secretBox, clock }, { id, url: wanted.url, signingKey: signingKey ?? null });
+  const notification = newNotification(
+    { secretBox, clock },
+    { id, url: wanted.url, signingKey: signingKey ?? null, relayerIds: wanted.relayerIds ?? null },
+  );
   const written: NotificationWritten = { notification, warnings: signingKey === undefined ? [] : signingKeyWarnings(signingKey) };
   try {
     await store.commit([store.change.insertNotification(notification), ...saveResponse(written)]);
@@ -90,10 +96,25 @@ export async function createNotification(
 /** Returns the first revision of a notification whose parts are checked. */
 export function newNotification(
   { secretBox, clock }: Pick<NotificationDeps, 'secretBox' | 'clock'>,
-  { id, url, signingKey }: { readonly id: string; readonly url: string; readonly signingKey: string | null },
+  {
+    id,
+    url,
+    signingKey,
+    relayerIds = null,
+  }: Omit<NewNotification, 'signingKey'> & { readonly id: string; readonly signingKey: string | null },
 ): Notification {
   const sealedSigningKey = signingKey === null ? null : secretBox.seal(signingKey, signingKeyPurpose(id));
-  return { id, type: 'webhook', url, sealedSigningKey, retiredKeys: [], goneAtMs: null, createdAtMs: clock.nowMs(), revision: 1 };
+  return {
+    id,
+    type: 'webhook',
+    url,
+    sealedSigningKey,
+    retiredKeys: [],
+    goneAtMs: null,
+    createdAtMs: clock.nowMs(),
+    relayerIds: relayerIds && [...new Set(relayerIds)],
+    revision: 1,
+  };
 }
 
 function notificationExists(id: string): DomainError {

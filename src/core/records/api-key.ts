@@ -16,6 +16,8 @@ export interface ApiKey {
   readonly createdAtMs: number;
   /** Null: never. */
   readonly expiresAtMs: number | null;
+  /** The id of the key that created it, `bootstrap` for the operator's own; null: the command line did, or it is not known. */
+  readonly createdBy: string | null;
 }
 
 const secretBytes = 32;

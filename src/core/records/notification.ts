@@ -17,8 +17,15 @@ export interface Notification {
   /** When its receiver answered 410 (gone): deliveries stop until the notification is updated. Null: it is not gone. */
   readonly goneAtMs: number | null;
   readonly createdAtMs: number;
+  /** The relayers whose events it may get, at least one; a key that may use all of them owns it. Null: all relayers; operators own it. */
+  readonly relayerIds: readonly string[] | null;
   /** Grows with every write by a caller or by the configuration file; it guards a write against a concurrent one. */
   readonly revision: number;
+}
+
+/** True if the notification may get the relayer's events. */
+export function isFor({ relayerIds }: Pick<Notification, 'relayerIds'>, relayerId: string): boolean {
+  return relayerIds === null || relayerIds.includes(relayerId);
 }
 
 /** The state of an event's delivery. */

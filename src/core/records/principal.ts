@@ -1,3 +1,6 @@
+import { DomainError } from '../errors/errors.js';
+import { shownName } from '../text/safe-text.js';
+
 /** A permission of an API key. */
 export type Scope = 'transactions:read' | 'transactions:write' | 'sign' | 'notifications' | 'admin';
 
@@ -17,6 +20,13 @@ export interface Principal {
   readonly expiresAtMs: number | null;
   /** Aborts when the key is revoked or expires, or can be checked no more; it ends the caller's streams. Null: never. */
   readonly ended: AbortSignal | null;
+}
+
+/** Returns the error for a relayer that the caller's key may not use, whether it exists or not. */
+export function relayerNotAllowed(relayerId: string): DomainError {
+  return new DomainError('forbidden', 'RELAYER_NOT_ALLOWED', `the key may not use relayer ${shownName(relayerId)}`, {
+    metadata: { relayer_id: shownName(relayerId) },
+  });
 }
 
 /** True if the caller may use the relayer. Unknown ids get the same answer, so it does not reveal which relayers exist. */

@@ -12,6 +12,7 @@ import type { SaveResponse } from '../ports/store/stored-responses.js';
 import type { TransactionChanges, TransactionListReads } from '../ports/store/transactions.js';
 import type { Ids } from '../records/ids.js';
 import { chainKeyOf, type Network, type NetworkType } from '../records/network.js';
+import { isFor } from '../records/notification.js';
 import { laneOf, type Relayer, relayerNotFound } from '../records/relayer.js';
 import { openStatuses } from '../records/transaction.js';
 import { keyFor, type Signers } from '../signer/signers.js';
@@ -67,7 +68,7 @@ export async function checkNewRelayer(
   draft: Omit<StoredRelayer, Refusable> & { readonly [K in Refusable]: StoredRelayer[K] | undefined },
 ): Promise<void> {
   const { id, name, networkType, network, policies, signerId, notificationId, customRpcUrls } = draft;
-  const hasNotification = await isNotification(deps.store, notificationId);
+  const hasNotification = await hasOwnNotification(deps.store, id, notificationId);
   readAll({
     id: () => id === undefined || entryIdFromText(id),
     parts: () => checkRelayerParts({ name, customRpcUrls, ...(policies && { policies }) }, { type: networkType, policy: deps.nodeUrls }),
@@ -137,7 +138,7 @@ export function updateRelayer(deps: RelayerDeps, id: string, changeOf: (relayer:
     const before = requireRelayer(directory, id);
     const change = changeOf(before);
     if (Object.keys(change).length === 0) return before;
-    await checkRelayerChange(deps, change, before.networkType);
+    await checkRelayerChange(deps, id, change, before.networkType);
     const relayer = { ...before, ...change };
     await writer.commit([definitionFromRelayer(secretBox, relayer)], []);
     // The service may have disabled it meanwhile.
@@ -148,10 +149,11 @@ export function updateRelayer(deps: RelayerDeps, id: string, changeOf: (relayer:
 /** Checks a requested change. Throws `FIELD_INVALID` naming every field that is wrong. */
 export async function checkRelayerChange(
   { store, nodeUrls }: Pick<RelayerDeps, 'store' | 'nodeUrls'>,
+  id: string,
   change: RelayerChange,
   type?: NetworkType,
 ): Promise<void> {
-  const hasNotification = await isNotification(store, change.notificationId ?? null);
+  const hasNotification = await hasOwnNotification(store, id, change.notificationId ?? null);
   readAll({
     parts: () => checkRelayerParts(change, { type, policy: nodeUrls }),
     notification: () => requireNotification(hasNotification),
@@ -184,13 +186,18 @@ async function checkUnused({ read }: RelayerDeps['store'], id: string): Promise<
   });
 }
 
-/** True for none, and for one that exists. */
-async function isNotification(store: RelayerDeps['store'], id: string | null): Promise<boolean> {
-  return id === null || (await store.read.notification(id)) !== undefined;
+/** True for none, and for one that exists and may get the relayer's events. `relayerId`: undefined for one that gets a new id. */
+async function hasOwnNotification(
+  { read }: RelayerDeps['store'],
+  relayerId: string | undefined,
+  notificationId: string | null,
+): Promise<boolean> {
+  const found = notificationId === null ? undefined : await read.notification(notificationId);
+  return notificationId === null || (found !== undefined && isFor(found, relayerId ?? ''));
 }
 
 function requireNotification(exists: boolean): void {
-  if (!exists) throw invalidField('notification_id', 'must be the id of an existing notification');
+  if (!exists) throw invalidField('notification_id', 'must be the id of an existing notification, which is for this relayer or for all');
 }
 
 /** Returns the relayer with this id. Throws `RELAYER_NOT_FOUND`. */

@@ -1,4 +1,5 @@
-import { DomainError } from '../errors/errors.js';
+import { DomainError, invalidField } from '../errors/errors.js';
+import { readEach } from '../errors/read-all.js';
 import { checkText, syntaxes } from './text-syntax.js';
 
 /** The maximum number of relayers that an error names: it should stay readable, and fit in a header. */
@@ -13,6 +14,15 @@ export function isEntryId(text: string): boolean {
 export function entryIdFromText(text: string, field = 'id'): string {
   checkText(field, text, syntaxes.entry_id);
   return text;
+}
+
+/** The maximum number of relayers that a list of a caller names. */
+const maxRelayers = 1_000;
+
+/** Checks the relayers that a caller names, which need not exist. Throws `FIELD_INVALID`. */
+export function checkRelayerIds(relayerIds: readonly string[]): void {
+  if (relayerIds.length > maxRelayers) throw invalidField('relayer_ids', `must name at most ${maxRelayers} relayers`);
+  readEach(relayerIds, (id, index) => entryIdFromText(id, `relayer_ids[${index}]`));
 }
 
 /** The 409 for an id, or another unique value, that is taken. `id`: the entry that has it. */

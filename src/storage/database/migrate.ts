@@ -8,6 +8,7 @@ import { find } from '../migrations/0005-find.js';
 import { leaseParts } from '../migrations/0006-lease-parts.js';
 import { configurations } from '../migrations/0007-configurations.js';
 import { delays } from '../migrations/0008-delays.js';
+import { owners } from '../migrations/0009-owners.js';
 import { configRevision } from '../migrations/0010-config-revision.js';
 import { receivers } from '../migrations/0011-receivers.js';
 import type { Dialect } from '../sql/dialect.js';
@@ -31,6 +32,7 @@ export function migrationsFor(dialect: Dialect): Record<string, Migration> {
     '0006-lease-parts': leaseParts(dialect),
     '0007-configurations': configurations,
     '0008-delays': delays,
+    '0009-owners': owners,
     '0010-config-revision': configRevision,
     '0011-receivers': receivers(dialect),
   };

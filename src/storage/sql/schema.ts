@@ -164,6 +164,8 @@ export interface NotificationTable {
   gone_at_ms: number | null;
   created_at_ms: number;
   revision: number;
+  /** JSON of `string[]`; null: all. */
+  relayer_ids: string | null;
 }
 
 /** A notification that the configuration file wrote, and its revision at that time. */
@@ -227,6 +229,7 @@ export interface ApiKeyTable {
   digest: string;
   created_at_ms: number;
   expires_at_ms: number | null;
+  created_by: string | null;
 }
 
 /** A relayer, a signer or a network that the API wrote. */

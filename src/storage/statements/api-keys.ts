@@ -17,6 +17,7 @@ const apiKeyMapping = recordMapping<ApiKey, ApiKeyRow>({
   digest: 'digest',
   createdAtMs: 'created_at_ms',
   expiresAtMs: 'expires_at_ms',
+  createdBy: 'created_by',
 });
 
 /** Statements on API keys. */
@@ -24,6 +25,13 @@ export function apiKeyStatements(db: Kysely<Schema>) {
   const { columns } = apiKeyMapping;
   return {
     insert: statement<ApiKeyRow, never>('api_keys_insert', (values) => db.insertInto('api_keys').values(pick(values, columns))),
+
+    hold: statement<{ id: string }, never>('api_keys_hold', (values) =>
+      db
+        .updateTable('api_keys')
+        .set((eb) => ({ name: eb.ref('name') }))
+        .where('id', '=', values.id),
+    ),
 
     delete: statement<{ id: string }, never>('api_keys_delete', (values) => db.deleteFrom('api_keys').where('id', '=', values.id)),
 
@@ -45,6 +53,7 @@ export function apiKeyReads(statements: Statements, query: Query): ApiKeyReads {
 export function apiKeyChanges(statements: Statements): ApiKeyChanges {
   return {
     insertApiKey: (key) => new BoundChange('insertApiKey', [guarded(statements.insert, apiKeyMapping.toRow(key))]),
+    holdApiKey: (id) => new BoundChange('holdApiKey', [guarded(statements.hold, { id })]),
     deleteApiKey: (id) => new BoundChange('deleteApiKey', [guarded(statements.delete, { id })]),
   };
 }

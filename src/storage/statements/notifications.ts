@@ -3,7 +3,7 @@ import type { NotificationChanges, NotificationReads } from '../../core/ports/st
 import type { Notification } from '../../core/records/notification.js';
 import { BoundChange, guarded, step } from '../sql/bound-change.js';
 import { placeOf, type Walked } from '../sql/paging.js';
-import { json, recordMapping } from '../sql/record-mapping.js';
+import { exactJson, json, recordMapping } from '../sql/record-mapping.js';
 import type { NotificationTable, Schema } from '../sql/schema.js';
 import { pick, type Query, statement } from '../sql/statement.js';
 import type { eventStatements } from './events.js';
@@ -20,6 +20,7 @@ const notificationMapping = recordMapping<Notification, NotificationRow>({
   goneAtMs: 'gone_at_ms',
   createdAtMs: 'created_at_ms',
   revision: 'revision',
+  relayerIds: exactJson('relayer_ids'),
 });
 
 /** The newest rows before a `seq`. */
@@ -72,6 +73,11 @@ export function notificationStatements(db: Kysely<Schema>) {
       db.selectFrom('notifications').select(columns).where('id', '=', values.id),
     ),
 
+    /** Reads all at once: keys that are limited to relayers make them by hand, so they are few. */
+    limited: statement<object, NotificationRow>('notifications_limited', () =>
+      db.selectFrom('notifications').select(columns).where('relayer_ids', 'is not', null).orderBy('seq', 'desc'),
+    ),
+
     page: statement<Part, NotificationRow>('notifications_page', (values) => newestOf(values).select(columns)),
 
     position: statement<{ id: string }, { seq: number }>('notifications_position', (values) =>
@@ -93,6 +99,7 @@ type Statements = ReturnType<typeof notificationStatements>;
 export function notificationReads(notifications: Statements, query: Query): NotificationReads {
   return {
     notification: async (id) => (await query(notifications.byId, { id })).map(notificationMapping.fromRow)[0],
+    limitedNotifications: async () => (await query(notifications.limited, {})).map(notificationMapping.fromRow),
     notifications: async (page) => {
       const walk = (part: Part) => query(notifications.walk, part);
       const list = { walk, positionOf: notifications.position, counted: Number.POSITIVE_INFINITY };

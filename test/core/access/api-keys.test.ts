@@ -34,7 +34,7 @@ async function openDeps(test: TestContext) {
 
 /** The caller whose key has these properties. */
 function caller(over: Partial<ApiKey>): Principal {
-  return principalFromApiKey({ id: 'k', digest: '', createdAtMs: 0, ...wanted, scopes: ['admin'], ...over }, null);
+  return principalFromApiKey({ id: 'k', digest: '', createdAtMs: 0, createdBy: null, ...wanted, scopes: ['admin'], ...over }, null);
 }
 
 async function reasonOf(work: Promise<unknown>): Promise<string> {

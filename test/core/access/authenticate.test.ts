@@ -11,7 +11,17 @@ const noKeys = { find: () => undefined };
 
 function withKey(text: string, over: Partial<ApiKey>, nowMs = 1_000) {
   const digest = keyDigest(text);
-  const key: ApiKey = { id, name: 'shop', scopes: ['sign'], relayerIds: [], digest: '', createdAtMs: 0, expiresAtMs: null, ...over };
+  const key: ApiKey = {
+    id,
+    name: 'shop',
+    scopes: ['sign'],
+    relayerIds: [],
+    digest: '',
+    createdAtMs: 0,
+    expiresAtMs: null,
+    createdBy: null,
+    ...over,
+  };
   const find = (wanted: string) => (wanted === id ? { digest, principal: principalFromApiKey(key, null) } : undefined);
   return createAuthenticate({ bootstrapKey, keys: { find }, clock: { ...systemClock, nowMs: () => nowMs } });
 }

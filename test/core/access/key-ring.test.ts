@@ -10,7 +10,7 @@ import { waitFor } from '../../support/wait-for.js';
 const time = { clock: { nowMs: Date.now, elapsedMs: monotonicMs }, timers: backgroundTimers };
 
 function aKey(id: string): ApiKey {
-  return { id, name: id, scopes: ['sign'], relayerIds: [], digest: 'ab'.repeat(32), createdAtMs: 0, expiresAtMs: null };
+  return { id, name: id, scopes: ['sign'], relayerIds: [], digest: 'ab'.repeat(32), createdAtMs: 0, expiresAtMs: null, createdBy: null };
 }
 
 /** Starts a key ring whose reads the test answers, one after the other; each answer waits for its read. */

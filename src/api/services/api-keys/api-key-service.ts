@@ -14,6 +14,7 @@ import {
   type ApiKeyDeps,
   createApiKey,
   deleteApiKey,
+  deleteApiKeyWithCreated,
   listApiKeys,
   type NewApiKey,
 } from '../../../core/access/api-keys.js';
@@ -25,7 +26,7 @@ import { shownName } from '../../../core/text/safe-text.js';
 import { callOf, principalOf } from '../../contract/call.js';
 import { replayable } from '../../contract/stored-response.js';
 import { type Listing, listAnswer, pageOf, sliceOf } from '../shared/list-page.js';
-import { presentTime } from '../shared/present.js';
+import { present, presentTime } from '../shared/present.js';
 
 export type ApiKeyServiceDeps = ApiKeyDeps & {
   /** The version of the service. */
@@ -66,8 +67,9 @@ export function createApiKeyService(deps: ApiKeyServiceDeps): ServiceImpl<typeof
         },
       };
     },
-    async deleteApiKey({ apiKeyId }) {
-      await deleteApiKey(deps, apiKeyId);
+    async deleteApiKey({ apiKeyId, withCreated }, context) {
+      if (withCreated) callOf(context).auditFacts.revoked = (await deleteApiKeyWithCreated(deps, apiKeyId)).join(' ');
+      else await deleteApiKey(deps, apiKeyId);
       return {};
     },
   };
@@ -107,7 +109,7 @@ function scopesFromProto(wanted: readonly ApiKeyScope[]): readonly Scope[] {
 const listing: Listing<DomainApiKey, ApiKey> = { desc: ApiKeySchema, record: protoOfApiKey, idOf: ({ id }) => id };
 
 /** Without the key itself, which only its creation returns. */
-function protoOfApiKey({ id, name, scopes, relayerIds, createdAtMs, expiresAtMs }: DomainApiKey): ApiKey {
+function protoOfApiKey({ id, name, scopes, relayerIds, createdAtMs, expiresAtMs, createdBy }: DomainApiKey): ApiKey {
   return create(ApiKeySchema, {
     id,
     name,
@@ -115,5 +117,6 @@ function protoOfApiKey({ id, name, scopes, relayerIds, createdAtMs, expiresAtMs 
     relayerIds: [...relayerIds],
     createdAt: timestampFromMs(createdAtMs),
     ...presentTime('expiresAt', expiresAtMs),
+    ...present('createdBy', createdBy),
   });
 }

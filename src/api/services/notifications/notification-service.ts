@@ -1,6 +1,6 @@
 import { create } from '@bufbuild/protobuf';
 import { durationFromMs, timestampFromMs } from '@bufbuild/protobuf/wkt';
-import type { ServiceImpl } from '@connectrpc/connect';
+import type { HandlerContext, ServiceImpl } from '@connectrpc/connect';
 import {
   type Delivery,
   DeliverySchema,
@@ -32,12 +32,13 @@ import {
   type NotificationWritten,
   updateNotification,
 } from '../../../core/notification/notifications.js';
+import { ownedNotifications, relayersFor } from '../../../core/notification/owned-notifications.js';
 import type { TestLimit } from '../../../core/notification/test-limit.js';
 import type { NotificationChanges, NotificationReads } from '../../../core/ports/store/notifications.js';
 import type { OutboxChanges, OutboxReads } from '../../../core/ports/store/outbox.js';
 import type { StoreFor } from '../../../core/ports/store/store.js';
 import type { DeliveryRecord, Notification, OutboxEvent } from '../../../core/records/notification.js';
-import { type Call, callOf } from '../../contract/call.js';
+import { type Call, callOf, principalOf } from '../../contract/call.js';
 import { replayable } from '../../contract/stored-response.js';
 import { type Listing, listAnswer, pageOf, pageTokenInvalid } from '../shared/list-page.js';
 import { present } from '../shared/present.js';
@@ -50,16 +51,27 @@ export interface NotificationServiceDeps extends NotificationDeps {
 
 /** Implements `relayer.v1.NotificationService`. */
 export function createNotificationService(deps: NotificationServiceDeps): ServiceImpl<typeof NotificationService> {
+  /** To a key that is limited to relayers, the notifications of others do not exist. */
+  const depsFor = (context: HandlerContext): NotificationServiceDeps => {
+    const { relayers } = principalOf(context);
+    return relayers === null
+      ? deps
+      : { ...deps, store: { ...deps.store, read: { ...deps.store.read, ...ownedNotifications(deps.store.read, { relayers }) } } };
+  };
   return {
     createNotification: replayable(
       NotificationService.method.createNotification,
-      async ({ id, signingKey, type, url }, context, saveResponse) => {
+      async ({ id, signingKey, type, url, relayerIds }, context, saveResponse) => {
         checkType(type);
-        const { notification } = await createNotification(deps, { id, signingKey, url }, (written) => {
-          // Warns, also if no response is stored.
-          const answer = answerOf(written, callOf(context));
-          return saveResponse(() => answer);
-        });
+        const { notification } = await createNotification(
+          deps,
+          { id, signingKey, url, relayerIds: relayersFor(principalOf(context), relayerIds) },
+          (written) => {
+            // Warns, also if no response is stored.
+            const answer = answerOf(written, callOf(context));
+            return saveResponse(() => answer);
+          },
+        );
         return { notification: messageOf(notification) };
       },
     ),
@@ -68,44 +80,44 @@ export function createNotificationService(deps: NotificationServiceDeps): Servic
       const { signingKey, url } = changesOf(request);
       const changed = [...(url === undefined ? [] : ['url']), ...(signingKey === undefined ? [] : ['signing_key'])];
       callOf(context).auditFacts.changed = changed.join(' ');
-      return answerOf(await updateNotification(deps, { id: request.notificationId, signingKey, url }), callOf(context));
+      return answerOf(await updateNotification(depsFor(context), { id: request.notificationId, signingKey, url }), callOf(context));
     },
-    async getNotification({ notificationId }) {
-      return { notification: messageOf(await getNotification(deps, notificationId)) };
+    async getNotification({ notificationId }, context) {
+      return { notification: messageOf(await getNotification(depsFor(context), notificationId)) };
     },
     async listNotifications(request, context) {
       const page = pageOf(request, callOf(context));
       const { after } = page.query;
-      if (after !== undefined && (await deps.store.read.notification(after)) === undefined) throw pageTokenInvalid();
-      const found = await listNotifications(deps, page.query);
+      if (after !== undefined && (await depsFor(context).store.read.notification(after)) === undefined) throw pageTokenInvalid();
+      const found = await listNotifications(depsFor(context), page.query);
       const { records: notifications, ...rest } = listAnswer(page, found, listing, callOf(context));
       return { notifications, ...rest };
     },
-    async deleteNotification({ notificationId }) {
-      await deleteNotification(deps, notificationId);
+    async deleteNotification({ notificationId }, context) {
+      await deleteNotification(depsFor(context), notificationId);
       return {};
     },
     async listDeliveries({ notificationId, transactionId, ...request }, context) {
       const page = pageOf(request, callOf(context));
       const { after } = page.query;
-      const last = after === undefined ? undefined : await deps.store.read.delivery(notificationId, after);
+      const last = after === undefined ? undefined : await depsFor(context).store.read.delivery(notificationId, after);
       const isInList = last !== undefined && (transactionId === undefined || isOfTransaction(last, transactionId));
       if (after !== undefined && !isInList) throw pageTokenInvalid();
-      const found = await listDeliveries(deps, notificationId, page.query, transactionId);
+      const found = await listDeliveries(depsFor(context), notificationId, page.query, transactionId);
       const { records: deliveries, ...rest } = listAnswer(page, found, deliveryListing, callOf(context));
       return { deliveries, ...rest };
     },
-    async getDelivery({ notificationId, deliveryId }) {
-      const delivery = await getDelivery(deps, notificationId, deliveryId);
+    async getDelivery({ notificationId, deliveryId }, context) {
+      const delivery = await getDelivery(depsFor(context), notificationId, deliveryId);
       return { delivery: { ...protoOfDelivery(delivery), body: delivery.event.body } };
     },
     async redeliverDelivery({ notificationId, deliveryId }, context) {
-      const { delivery, warnings } = await redeliverDelivery(deps, notificationId, deliveryId);
+      const { delivery, warnings } = await redeliverDelivery(depsFor(context), notificationId, deliveryId);
       warn(callOf(context), warnings);
       return { delivery: protoOfDelivery(delivery) };
     },
     async testNotification({ notificationId }, context) {
-      const { delivery, warnings } = await testNotification(deps, notificationId);
+      const { delivery, warnings } = await testNotification(depsFor(context), notificationId);
       warn(callOf(context), warnings);
       return { delivery: protoOfDelivery(delivery) };
     },
@@ -138,8 +150,14 @@ function warn(call: Call, warnings: readonly string[]): void {
   for (const message of warnings) call.warnings.push({ level: 'warn', message });
 }
 
-function messageOf({ id, url, sealedSigningKey }: Notification): NotificationMessage {
-  return create(NotificationSchema, { id, type: NotificationType.WEBHOOK, url, hasSigningKey: sealedSigningKey !== null });
+function messageOf({ id, url, sealedSigningKey, relayerIds }: Notification): NotificationMessage {
+  return create(NotificationSchema, {
+    id,
+    type: NotificationType.WEBHOOK,
+    url,
+    hasSigningKey: sealedSigningKey !== null,
+    relayerIds: [...(relayerIds ?? [])],
+  });
 }
 
 const deliveryStatuses = { pending: DeliveryStatus.PENDING, delivered: DeliveryStatus.DELIVERED, dead: DeliveryStatus.DEAD } as const;

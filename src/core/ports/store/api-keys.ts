@@ -5,6 +5,8 @@ import type { Change } from './change.js';
 export interface ApiKeyChanges {
   /** Fails if the id is taken. */
   insertApiKey(key: ApiKey): Change;
+  /** Changes nothing; fails if the key is gone, and lets it be deleted only after this commit. */
+  holdApiKey(id: string): Change;
   /** Fails if it is gone. */
   deleteApiKey(id: string): Change;
 }

@@ -19,5 +19,7 @@ export interface NotificationChanges {
 /** Queries of notifications. */
 export interface NotificationReads {
   notification(id: string): Promise<Notification | undefined>;
+  /** The notifications with `relayerIds`, newest first. */
+  limitedNotifications(): Promise<readonly Notification[]>;
   notifications(page: PageQuery): Promise<PageOf<Notification>>;
 }

@@ -216,6 +216,10 @@ const solanaInstructions = solana('instructions', (size) => ({
 }));
 
 /** By schema, key and keyword. */
+const relayersOfNotification = trial('CreateNotificationRequest', 'relayer_ids', (size) => ({
+  url: urlOf(30),
+  relayer_ids: listOf('r1')(size),
+}));
 const headersOfUrl = trial('UpdateNetworkRequest', 'rpc_urls[0].headers', (size) => ({
   rpc_urls: [{ url: 'http://a', headers: headersOf(size) }],
 }));
@@ -312,6 +316,8 @@ const trialsOfOne: Readonly<Record<string, Trial>> = {
   'UpdateNotificationRequest.signing_key maxLength': trial('UpdateNotificationRequest', 'signing_key', (size) => ({
     signing_key: 'k'.repeat(size),
   })),
+  'CreateNotificationRequest.relayer_ids minItems': relayersOfNotification,
+  'CreateNotificationRequest.relayer_ids maxItems': relayersOfNotification,
   'CreateApiKeyRequest.scopes minItems': trial('CreateApiKeyRequest', 'scopes', (size) => ({ name: 'n', scopes: listOf('sign')(size) })),
   'CreateApiKeyRequest.relayer_ids maxItems': trial('CreateApiKeyRequest', 'relayer_ids', (size) => ({
     name: 'n',

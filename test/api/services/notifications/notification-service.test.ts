@@ -43,7 +43,7 @@ async function startClient(test: TestContext) {
     auditFacts: {},
     auditedStatus: null,
     isAudited: false,
-    principal: null,
+    principal: { keyId: 'k', name: 'k', scopes: new Set(), relayers: null, expiresAtMs: null, ended: null },
     warnings: [],
     bodyProblem: null,
     traceParent: null,
@@ -82,7 +82,7 @@ describe('NotificationService', () => {
     const created = await client.createNotification({ id: 'n', url, signingKey: key, type: NotificationType.WEBHOOK });
     const { $typeName, ...shown } = created.notification ?? assert.fail('no notification');
     assert.equal($typeName, 'relayer.v1.Notification');
-    assert.deepEqual(shown, { id: 'n', type: NotificationType.WEBHOOK, url, hasSigningKey: true });
+    assert.deepEqual(shown, { id: 'n', type: NotificationType.WEBHOOK, url, hasSigningKey: true, relayerIds: [] });
 
     const updated = await client.updateNotification({ notificationId: 'n', signingKey: '' });
     assert.equal(updated.notification?.hasSigningKey, false);

@@ -1,0 +1,2 @@
+alter table "notifications" add column "relayer_ids" text;
+alter table "api_keys" add column "created_by" text;
