@@ -1,4 +1,6 @@
+import type { buildConnector } from 'undici';
 import { invalidField } from '../core/errors/errors.js';
+import type { NodeUrlPolicy } from '../core/network/node-url-policy.js';
 import type { HostedKey, HostedType, SignerLimits } from '../core/signer/hosted-key.js';
 import { systemClock } from '../core/work/clock.js';
 import type { AzureSurroundings } from '../signers/azure-key-vault/token-issuer.js';
@@ -23,6 +25,10 @@ export interface OperatorChoices {
   readonly azureTokenFiles: ReadonlySet<string>;
   readonly azure: AzureSurroundings;
   readonly limits: SignerLimits;
+  /** The limits of URLs that the API sets. */
+  readonly urlLimits: Pick<NodeUrlPolicy, 'problemOf'>;
+  /** Opens connections within these limits; undefined: addresses are not limited. */
+  readonly connect: buildConnector.connector | undefined;
 }
 
 /** The identity and the credentials of a key; operators may replace the credentials while the service runs. */

@@ -1,7 +1,9 @@
+import { buildConnector } from 'undici';
 import type { LoadedConfig } from '../config/config-file.js';
 import type { SettingValues } from '../config/settings.js';
-import { DomainError, invalidField } from '../core/errors/errors.js';
-import { type HostedKey, type HostedType, isSameKey, type PinnedKey } from '../core/signer/hosted-key.js';
+import { DomainError, invalidField, throwProblems } from '../core/errors/errors.js';
+import { createNodeUrlPolicy } from '../core/network/node-url-policy.js';
+import { type HostedKey, type HostedType, hostedUrlProblems, hostedUrlsOf, isSameKey, type PinnedKey } from '../core/signer/hosted-key.js';
 import type { HeldSigner, HostedKeys, OpenedKey } from '../core/signer/signers.js';
 import { within } from '../core/work/abort.js';
 import { systemClock } from '../core/work/clock.js';
@@ -10,20 +12,27 @@ import { systemTimers } from '../core/work/timers.js';
 import type { KeyProvider, PublicKey } from '../signers/hosted/key-provider.js';
 import type { LiveSecrets } from '../signers/hosted/live-secrets.js';
 import type { ProviderGates } from '../signers/hosted/provider-gate.js';
+import { createGuardedConnector } from '../webhooks/target-guard.js';
 import { type KeyKind, keyKinds, type OperatorChoices, type Source } from './key-kinds.js';
 
 /** How long reading a public key may take. */
 const openMs = 10_000;
+/** How long opening a connection may take. */
+const connectMs = 3_000;
 /** When a caller should try again whose key's provider is not reachable. */
 const retryOpeningAfterMs = 1_000;
 
-type SignerSettings = Pick<SettingValues, 'signerLimits' | Extract<keyof SettingValues, `azure${string}`>>;
+type SignerSettings = Pick<
+  SettingValues,
+  'signerLimits' | 'rpcAllowedHosts' | 'rpcBlockPrivateIps' | Extract<keyof SettingValues, `azure${string}`>
+>;
 
 /** Returns what the configuration file and the environment choose. */
 export function operatorChoices({ signers }: Pick<LoadedConfig, 'signers'>, settings: SignerSettings): OperatorChoices {
   const { azureAuthorityHost, azureFederatedTokenFile, azureImdsTokenUrl, azureIdentityEndpoint, azureIdentityHeader } = settings;
   const keys = signers.flatMap((signer) => ('hosted' in signer ? [signer.hosted] : []));
   const azureKeys = keys.filter((key) => key.type === 'azure_key_vault');
+  const surroundings = [azureAuthorityHost, azureImdsTokenUrl, azureIdentityEndpoint].filter((url) => url !== null);
   const tokenFiles = [azureFederatedTokenFile, ...azureKeys.map(({ secrets }) => secrets.federated_token_file)];
   return {
     modules: new Set(keys.flatMap((key) => (key.type === 'pkcs11' ? [key.at.module_path] : []))),
@@ -37,7 +46,23 @@ export function operatorChoices({ signers }: Pick<LoadedConfig, 'signers'>, sett
       identityHeader: azureIdentityHeader,
     },
     limits: settings.signerLimits,
+    ...urlLimitsOf(settings, [...keys.flatMap((key) => hostedUrlsOf(key).map(([, url]) => url)), ...surroundings]),
   };
+}
+
+/**
+ * Returns the limits of URLs of signers. They are checked when a key is opened, and addresses again when the service connects, since a name
+ * can lead to another one by then. `chosen`: URLs of the operator, which are not limited.
+ */
+function urlLimitsOf(settings: SignerSettings, chosen: readonly string[]): Pick<OperatorChoices, 'urlLimits' | 'connect'> {
+  const { rpcAllowedHosts: allowedHosts, rpcBlockPrivateIps: blockPrivate } = settings;
+  const urlLimits = createNodeUrlPolicy({ allowedHosts, blockPrivate }, chosen);
+  if (!blockPrivate) return { urlLimits, connect: undefined };
+  const guarded = createGuardedConnector({ allowPrivateTargets: false, timeoutMs: connectMs });
+  const open = buildConnector({ timeout: connectMs });
+  const connect: buildConnector.connector = (options, callback) =>
+    (urlLimits.isConfiguredHost(new URL(`${options.protocol}//${options.host}`).host) ? open : guarded)(options, callback);
+  return { urlLimits, connect };
 }
 
 /** Makes the opener of keys outside of the service. It loads no library before the first key is opened. */
@@ -68,15 +93,21 @@ export function createHostedKeys(log: Log, choices: OperatorChoices): HostedKeys
   return {
     async open(id, key, pinned, secretsInFiles = () => ({})) {
       const kind = keyKinds[key.type] as KeyKind<HostedType>;
+      throwProblems(hostedUrlProblems(key, choices.urlLimits));
       await kind.requireChosen?.(key, choices);
       const pin = pinned !== null && isSameKey(pinned.place, key) ? pinned : null;
       const { createLiveSecrets } = await import('../signers/hosted/live-secrets.js');
       const secrets = createLiveSecrets<HostedKey['secrets']>(key.secrets, secretsInFiles);
-      const source = await kind.open(key.at, secrets, { ...kind.limits, ...choices.limits.get(key.type) }, choices);
+      const source = await kind.open(
+        key.at,
+        secrets,
+        { ...kind.limits, ...choices.limits.get(key.type), connect: choices.connect },
+        choices,
+      );
       const opened =
         'provider' in source
           ? await openProvider(id, key, following(source.provider, secrets), pin)
-          : await openPrivateKey(id, key, source);
+          : await openPrivateKey(id, key, source, log);
       try {
         await requirePinned(pin, opened.pin);
       } catch (error) {
@@ -98,13 +129,18 @@ function following(provider: KeyProvider, secrets: LiveSecrets<object>): KeyProv
 }
 
 /** Makes the signer of a private key that a vault hands out. */
-async function openPrivateKey(id: string, key: HostedKey, source: Exclude<Source, { provider: KeyProvider }>): Promise<OpenedKey> {
+async function openPrivateKey(
+  id: string,
+  key: HostedKey,
+  source: Exclude<Source, { provider: KeyProvider }>,
+  log: Log,
+): Promise<OpenedKey> {
   const [{ heldSignerFrom }, { secp256k1 }] = await Promise.all([
     import('../signers/local/open-signer.js'),
     import('../crypto/secp256k1.js'),
   ]);
   const privateKey = await within(openMs, (signal) => source.privateKey(signal)).catch(async (error: unknown) => {
-    throw await openingError(id, source.name, error);
+    throw await openingError(id, source.name, error, log);
   });
   try {
     if (!secp256k1.privateKeyVerify(privateKey)) throw invalidField('config', 'names a secret that is not a secp256k1 private key');
@@ -122,7 +158,7 @@ async function publicKeyOf(id: string, provider: KeyProvider, known: PublicKey |
     // An HSM's module may never return, and takes no note of the signal.
     return await within(openMs, (signal) => provider.publicKey(signal));
   } catch (error) {
-    const refusal = await openingError(id, provider.name, error);
+    const refusal = await openingError(id, provider.name, error, log);
     if (known === null || refusal.reason !== 'SIGNER_UNAVAILABLE') {
       await provider.close();
       throw refusal;
@@ -132,9 +168,11 @@ async function publicKeyOf(id: string, provider: KeyProvider, known: PublicKey |
   }
 }
 
-async function openingError(id: string, name: string, error: unknown): Promise<DomainError> {
+async function openingError(id: string, name: string, error: unknown, log: Log): Promise<DomainError> {
   const { ProviderError } = await import('../signers/hosted/key-provider.js');
-  const detail = error instanceof Error ? error.message : String(error);
+  const { sentenceForCaller } = await import('../signers/hosted/http-client.js');
+  const detail = sentenceForCaller(error);
+  log.warn({ signer: id, err: error }, `cannot open the signer with ${name}`);
   if (error instanceof ProviderError && error.problem === 'refused') return invalidField('config', `is refused by ${name}: ${detail}`);
   return new DomainError('unavailable', 'SIGNER_UNAVAILABLE', `signer ${id} cannot be opened: ${name} is not reachable: ${detail}`, {
     metadata: { signer_id: id },

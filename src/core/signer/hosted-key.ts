@@ -134,7 +134,7 @@ const problemsOf: { readonly [T in HostedType]?: (key: Extract<HostedKey, { type
 
 /** Paths are appended to a URL, and administrators see it. */
 function urlProblems(key: HostedKey): FieldProblem[] {
-  return urlsOf(key).flatMap(([field, text]) => {
+  return hostedUrlsOf(key).flatMap(([field, text]) => {
     const url = httpUrlFrom(text);
     if (url === null) return [{ field: `config.${field}`, description: syntaxes.http_url.description }];
     if (url.username === '' && url.password === '' && !/[?#]/.test(text)) return [];
@@ -184,14 +184,14 @@ function azureProblems({ at, secrets }: AzureKeyVaultKey): FieldProblem[] {
  * callers could make the service send requests to any host.
  */
 export function hostedUrlProblems(key: HostedKey, limits: Pick<NodeUrlPolicy, 'problemOf'>): readonly FieldProblem[] {
-  return urlsOf(key).flatMap(([field, url]) => {
+  return hostedUrlsOf(key).flatMap(([field, url]) => {
     const description = limits.problemOf(url);
     return description === undefined ? [] : [{ field: `config.${field}`, description }];
   });
 }
 
 /** The URLs that a key's provider is called at, by their fields. */
-function urlsOf({ at }: HostedKey): readonly (readonly [string, string])[] {
+export function hostedUrlsOf({ at }: HostedKey): readonly (readonly [string, string])[] {
   const texts = at as Readonly<Record<string, string | number | undefined>>;
   const domain = texts['service_account.universe_domain'];
   const urls = {

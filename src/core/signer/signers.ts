@@ -1,6 +1,5 @@
 import type { DefinitionWriter } from '../definitions/definition-writer.js';
-import { DomainError, invalidField, throwProblems } from '../errors/errors.js';
-import type { NodeUrlPolicy } from '../network/node-url-policy.js';
+import { DomainError, invalidField } from '../errors/errors.js';
 import type { Directory } from '../ports/directory.js';
 import type { SecretBox } from '../ports/secret-box.js';
 import type { Signer } from '../ports/signer.js';
@@ -11,15 +10,7 @@ import { type Curve, curveOf, type NetworkType } from '../records/network.js';
 import { entryIdFromText, inUse, taken } from '../text/entry-id.js';
 import { shownName } from '../text/safe-text.js';
 import type { Exclusively } from '../work/one-at-a-time.js';
-import {
-  definitionFromPin,
-  type HostedKey,
-  type HostedKeyPlace,
-  hostedUrlProblems,
-  type PinnedKey,
-  storedFormOf,
-  unservedReason,
-} from './hosted-key.js';
+import { definitionFromPin, type HostedKey, type HostedKeyPlace, type PinnedKey, storedFormOf, unservedReason } from './hosted-key.js';
 import type { Keccak256 } from './sign-data.js';
 
 /** A key that relayers can use. */
@@ -131,8 +122,6 @@ export interface SignerDeps {
   readonly directory: Pick<Directory, 'relayers'>;
   readonly localKeys: LocalKeys;
   readonly hostedKeys: HostedKeys;
-  /** The limits of URLs that the API sets. */
-  readonly nodeUrls: Pick<NodeUrlPolicy, 'problemOf'>;
   /** Ids of the configuration file's signers: the store must remember that one of them was deleted. */
   readonly fileSigners: ReadonlySet<string>;
   readonly exclusively: Exclusively;
@@ -196,8 +185,7 @@ async function openLocal(
   return { signer, definition, pin: [] };
 }
 
-async function openHosted({ hostedKeys, secretBox, nodeUrls }: SignerDeps, id: string, key: HostedKey): Promise<Opened> {
-  throwProblems(hostedUrlProblems(key, nodeUrls));
+async function openHosted({ hostedKeys, secretBox }: SignerDeps, id: string, key: HostedKey): Promise<Opened> {
   const { signer, pin } = await hostedKeys.open(id, key, null);
   const { content, secret } = storedFormOf(key);
   const sealed = secretBox.seal(secret, signerPurpose(id));

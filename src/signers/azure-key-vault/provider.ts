@@ -26,7 +26,7 @@ export function createAzureProvider(
   limits: ProviderLimits,
 ): KeyProvider {
   const http = createHttpClient({
-    parallel: limits.parallel,
+    limits,
     secrets: () => [...identity.secrets.all(), identity.surroundings.identityHeader ?? '', issuer.secret(), ...token.secrets()],
   });
   const issuer = createTokenIssuer(identity, vaultUrl, http);

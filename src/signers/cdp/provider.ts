@@ -26,7 +26,7 @@ export function createCdpProvider(account: CdpAccount, limits: ProviderLimits): 
   const { address, apiKeyId, secrets } = account;
   /** The tokens of the requests under way. */
   const tokens = new Set<string>();
-  const http = createHttpClient({ parallel: limits.parallel, secrets: () => [...secrets.all(), ...tokens] });
+  const http = createHttpClient({ limits, secrets: () => [...secrets.all(), ...tokens] });
   const base = account.apiBaseUrl.replace(/\/+$/, '');
   const isEvm = address.startsWith('0x');
   const accountPath = `/v2/${isEvm ? 'evm' : 'solana'}/accounts/${address}`;

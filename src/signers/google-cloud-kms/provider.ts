@@ -22,7 +22,7 @@ export interface GoogleKey {
 export function createGoogleKmsProvider(key: GoogleKey, clock: Pick<DurationClock, 'elapsedMs'>, limits: ProviderLimits): KeyProvider {
   const { account, endpoint, projectId } = key;
   const http = createHttpClient({
-    parallel: limits.parallel,
+    limits,
     secrets: () => [...account.secrets.all(), issuer.secret(), ...token.secrets()],
   });
   const issuer = createTokenIssuer(account, http);

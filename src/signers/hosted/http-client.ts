@@ -2,7 +2,7 @@ import { Agent, request } from 'undici';
 import { outsideText } from '../../core/text/safe-text.js';
 import { withoutSecrets } from '../../core/text/without-secrets.js';
 import { retryAfterMs } from '../../core/work/retry-after.js';
-import { ProviderError } from './key-provider.js';
+import { ProviderError, type ProviderLimits } from './key-provider.js';
 
 /** A request to a provider's API. */
 export interface HttpRequest {
@@ -40,6 +40,15 @@ export class HttpError extends ProviderError {
   }
 }
 
+/**
+ * Returns the part of an error that the caller of a signer's API may see. A server that the caller named may be one that only the service
+ * reaches, so what it answered goes to the log alone.
+ */
+export function sentenceForCaller(error: unknown): string {
+  if (error instanceof HttpError) return `HTTP ${error.status}; the log has the answer`;
+  return error instanceof Error ? error.message : String(error);
+}
+
 /** No answer of a provider is this large; a larger one is cut off. */
 const maxAnswerBytes = 256 * 1024;
 /** The part of an error's body that the log gets. */
@@ -55,17 +64,16 @@ const answerMs = 10_000;
 
 /** The options of a client. */
 interface HttpClientOptions {
-  /** The maximum number of connections. */
-  readonly parallel: number;
+  readonly limits: ProviderLimits;
   /** The credentials now: a provider that quotes one must not bring it into the log. */
   readonly secrets: () => readonly string[];
 }
 
 /** Makes a client with connections of its own. It follows no redirect, so that no other host gets the credentials. */
-export function createHttpClient({ parallel, secrets }: HttpClientOptions): HttpClient {
+export function createHttpClient({ limits, secrets }: HttpClientOptions): HttpClient {
   const agent = new Agent({
-    connections: parallel,
-    connect: { timeout: connectMs },
+    connections: limits.parallel,
+    connect: limits.connect ?? { timeout: connectMs },
     headersTimeout: answerMs,
     bodyTimeout: answerMs,
     maxResponseSize: maxAnswerBytes,

@@ -1,3 +1,4 @@
+import type { buildConnector } from 'undici';
 import type { Curve } from '../../core/records/network.js';
 import { within } from '../../core/work/abort.js';
 
@@ -8,12 +9,14 @@ export interface PublicKey {
   readonly bytes: Uint8Array;
 }
 
-/** How many signatures an account of the provider gives. */
+/** How the service calls a provider. */
 export interface ProviderLimits {
   /** The maximum number of calls at once. */
   readonly parallel: number;
   /** The maximum number of calls per second. If the provider throttles, fewer are made until it no longer does. */
   readonly perSecond: number;
+  /** Opens the connections of adapters that make HTTP requests themselves; absent: undici does. */
+  readonly connect?: buildConnector.connector | undefined;
 }
 
 /**
@@ -43,7 +46,7 @@ export interface KeyProvider {
  */
 export type ProviderProblem = 'throttled' | 'unreachable' | 'refused';
 
-/** A call that the provider did not do. The message is for the log, without a secret. */
+/** A call that the provider did not do. The message is for the log, without a secret; see `sentenceForCaller`. */
 export class ProviderError extends Error {
   override readonly name = 'ProviderError';
   readonly problem: ProviderProblem;

@@ -26,7 +26,7 @@ const prefix = { activity: 'ACTIVITY_STATUS_', sign: '/public/v1/submit/sign_raw
 
 /** Makes the provider of a key of Turnkey. */
 export function createTurnkeyProvider(key: TurnkeyKey, limits: ProviderLimits): KeyProvider {
-  const http = createHttpClient({ parallel: limits.parallel, secrets: key.secrets.all });
+  const http = createHttpClient({ limits, secrets: key.secrets.all });
   let made: { readonly from: object; readonly stamper: Stamper } | null = null;
 
   async function post(path: string, content: object, signal: AbortSignal): Promise<unknown> {

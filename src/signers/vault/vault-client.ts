@@ -43,7 +43,7 @@ export function createVaultClient(
   clock: Pick<DurationClock, 'elapsedMs'>,
   limits: ProviderLimits,
 ): VaultClient {
-  const http = createHttpClient({ ...limits, secrets: () => [...secrets.all(), token?.text ?? ''] });
+  const http = createHttpClient({ limits, secrets: () => [...secrets.all(), token?.text ?? ''] });
   const base = `${address.replace(/\/+$/, '')}/v1/`;
   const namespaceHeader: Record<string, string> = namespace === null ? {} : { 'x-vault-namespace': namespace };
   let token: Token | null = null;
