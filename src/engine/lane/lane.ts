@@ -119,7 +119,8 @@ export function createLane({ id, deps, chain, relayer, wakeWatcher }: LaneDeps):
   const pace = createSigningPace({ deps, relayer }, () => preparing.wake());
   const whyUnsignedNow = (isUnsequenced: boolean) => whyUnsigned(lane, pace.whyAway(), isUnsequenced);
 
-  const task = createTaskMaker({ log: deps.log, clock: deps.clock, relayerId: () => relayer().id });
+  let returns = 0;
+  const task = createTaskMaker({ log: deps.log, clock: deps.clock, relayerId: () => relayer().id, returns: () => returns });
   const isHosted = () => deps.directory.signerOf(relayer()).isHosted === true;
   const slowTasks = createSlowTasks({ task, timers: deps.timers, isHosted });
   const prepareTask = task('prepare', createPreparer(lane, pace));
@@ -182,8 +183,12 @@ export function createLane({ id, deps, chain, relayer, wakeWatcher }: LaneDeps):
       storedFinder.noteUnanswered();
     },
     storeReturned() {
+      returns += 1;
       endRest();
       storedFinder.noteReturn();
+      maintaining.wake();
+      preparing.wake();
+      broadcasting.wake();
     },
     changedElsewhere(last) {
       if (last === storedFinder.position()) return;

@@ -12,6 +12,8 @@ export interface TaskDeps {
   readonly log: Log;
   readonly clock: { elapsedMs(): number };
   readonly relayerId: () => string;
+  /** How often the database has returned: what failed before a return is tried again at once. */
+  readonly returns: () => number;
 }
 
 /** Logs a failed task. What nodes, signers and other changes cause is no error of the service. */
@@ -43,15 +45,18 @@ export function createTask<A extends readonly unknown[]>(
 ): (...args: A) => Promise<void> {
   let failures = 0;
   let notBeforeMs = 0;
+  let failedAtReturn = 0;
   let reported: string | null = null;
 
   return async (...args) => {
-    const { log, clock, relayerId } = deps;
+    const { log, clock, relayerId, returns } = deps;
+    if (failures > 0 && returns() !== failedAtReturn) failures = 0;
     if (failures > 0 && clock.elapsedMs() < notBeforeMs) return;
     try {
       await work(...args);
     } catch (error) {
       failures += 1;
+      failedAtReturn = returns();
       notBeforeMs = clock.elapsedMs() + Math.min(maxRetryMs, firstRetryMs * 2 ** (failures - 1));
       if (error instanceof ConflictError) return;
       const detail = error instanceof Error ? error.message : String(error);

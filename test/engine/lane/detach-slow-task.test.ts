@@ -16,7 +16,7 @@ function startSlow(works: (() => Promise<void>)[]) {
   const lines: string[] = [];
   const note = (level: string) => (_: object, message: string) => void lines.push(`${level}: ${message}`);
   const log: Log = { debug: note('debug'), info: note('info'), warn: note('warn'), error: note('error') };
-  const task = createTaskMaker({ log, clock: { elapsedMs: () => nowMs }, relayerId: () => 'r1' });
+  const task = createTaskMaker({ log, clock: { elapsedMs: () => nowMs }, relayerId: () => 'r1', returns: () => 0 });
   const timers: Timers = {
     after(_, late) {
       setImmediate(late);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { StoreAwayError } from '../../../src/core/ports/store/change.js';
+import { type Change, StoreAwayError } from '../../../src/core/ports/store/change.js';
+import { hasChange } from '../../../src/core/ports/store/store.js';
 import { replaceTransaction } from '../../../src/core/transaction/replace-transaction.js';
 import { sendTransaction } from '../../../src/core/transaction/send-transaction.js';
 import { wanted } from '../../support/evm.js';
@@ -34,6 +35,20 @@ describe('commits whose answer is lost', () => {
     // The task that failed is not due again yet.
     await rig.see(100);
     assert.deepEqual([...rig.chain.offers.keys()], [attempt?.hash]);
+  });
+
+  it('a lane whose commits failed for long signs and broadcasts as soon as the database is back', async (test) => {
+    let isAway = true;
+    const refuses = (changes: readonly Change[]) => isAway && hasChange(changes, 'insertAttempt');
+    const rig = await startLaneRig(test, { refuses, mayLog: /lane task "prepare" failed/ });
+    await rig.send();
+    for (let tries = 0; tries < 12; tries += 1) await rig.see(10_000);
+    isAway = false;
+    await rig.see(1);
+    assert.equal(rig.chain.offers.size, 0);
+    rig.lane().storeReturned();
+    await rig.lane().flow();
+    assert.equal(rig.chain.offers.size, 1);
   });
 
   it('a lane without transactions finds what is open in the database that returns', async (test) => {

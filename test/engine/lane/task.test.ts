@@ -7,11 +7,12 @@ import { createTask, logFailure } from '../../../src/engine/lane/task.js';
 
 function startTask(task: () => Promise<void>) {
   let nowMs = 1_000_000;
+  let returns = 0;
   const lines: string[] = [];
   const note = (level: string) => (_: object, message: string) => void lines.push(`${level}: ${message}`);
   const log: Log = { debug: note('debug'), info: note('info'), warn: note('warn'), error: note('error') };
-  const run = createTask('test', { log, clock: { elapsedMs: () => nowMs }, relayerId: () => 'r1' }, task);
-  return { run, lines, wait: (ms: number) => (nowMs += ms) };
+  const run = createTask('test', { log, clock: { elapsedMs: () => nowMs }, relayerId: () => 'r1', returns: () => returns }, task);
+  return { run, lines, wait: (ms: number) => (nowMs += ms), returned: () => (returns += 1) };
 }
 
 const unavailable = new DomainError('unavailable', 'NODE_UNAVAILABLE', 'no RPC node is reachable');
@@ -48,6 +49,29 @@ describe('a task', () => {
       wait(10_000);
     }
     assert.equal(runs, 50);
+  });
+
+  it('a task: runs at once after a return of the database, and waits a short time after a failure that follows', async () => {
+    let runs = 0;
+    const { run, wait, returned } = startTask(async () => {
+      runs += 1;
+      throw new Error('the database is unavailable');
+    });
+    for (let failure = 0; failure < 10; failure += 1) {
+      await run();
+      wait(10_000);
+    }
+    await run();
+    assert.equal(runs, 11);
+    returned();
+    await run();
+    assert.equal(runs, 12);
+    wait(249);
+    await run();
+    assert.equal(runs, 12);
+    wait(1);
+    await run();
+    assert.equal(runs, 13);
   });
 
   it('a task: logs an obstacle once, another one again, and the recovery', async () => {
