@@ -84,7 +84,7 @@ interface FailoverPlan<S> {
 }
 
 /** Lets synchronous servers fail over under load, and audits that nothing was lost or paid twice. */
-export async function failOver<S extends Pick<PostgresPair, 'url' | 'stop'>>(
+export async function failOver<S extends Pick<PostgresPair, 'url' | 'stop'> & { readonly serviceUrl?: string }>(
   run: FaultRun,
   name: string,
   { start, fail, instanceCount = 2 }: FailoverPlan<S>,
@@ -95,7 +95,7 @@ export async function failOver<S extends Pick<PostgresPair, 'url' | 'stop'>>(
     releases.push(() => anvil.stop());
     const pair = await start();
     releases.push(() => pair.stop());
-    const home = await createServiceHome({ rpcUrl: anvil.url, env: { DATABASE_URL: pair.url } });
+    const home = await createServiceHome({ rpcUrl: anvil.url, env: { DATABASE_URL: pair.serviceUrl ?? pair.url } });
     releases.push(() => home.remove());
     await anvil.rpc('anvil_setBalance', [home.address, `0x${parseEther('1000').toString(16)}`]);
     const instances = await startInstances(home, instanceCount);

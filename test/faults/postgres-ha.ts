@@ -25,7 +25,11 @@ export const postgresHa: FaultSuite = async (run) => {
   if (skipWithoutPatroni !== false) return { 'nothing ran': skipWithoutPatroni };
   const figures: Record<string, string> = {};
   for (let round = 1; round <= (run.isShort ? 1 : 30); round += 1) {
-    const fail = (cluster: PatroniCluster) => cluster.failOver();
+    // In turns, the primary is gone, or lives on without its Patroni. Each time the password changes before.
+    const fail = async (cluster: PatroniCluster) => {
+      await cluster.rotatePassword();
+      await (round % 2 === 0 ? cluster.failOver() : cluster.abandonPrimary());
+    };
     const { sends, backMs, broadcastMs } = await failOver(run, `synchronous ${round}`, {
       start: () => startPatroni(true),
       fail,
@@ -59,6 +63,18 @@ export const postgresMaintenance: FaultSuite = async (run) => {
   return { 'dump, vacuum full and switchover': `${sends} sends, writes back after ${back}, broadcasts after ${broadcast}` };
 };
 
+/** The disk of the primary is full for some seconds under load: nothing is lost or paid twice, and no send is refused for ever. */
+export const postgresFullDisk: FaultSuite = async (run) => {
+  if (skipWithoutPatroni !== false) return { 'nothing ran': skipWithoutPatroni };
+  if (run.isShort) return { 'nothing ran': 'only in the long form' };
+  const { sends, backMs } = await failOver(run, 'full disk', {
+    start: () => startPatroni(true, { hasSmallDisk: true }),
+    fail: (cluster) => cluster.fillDisk(),
+    instanceCount,
+  });
+  return { 'full disk': `${sends} sends, writes back after ${(backMs / 1_000).toFixed(2)} s` };
+};
+
 /** The standby has the payments, and lacks that they were made, when it becomes the primary. */
 async function loseCommits(run: FaultRun, name: string): Promise<string> {
   const releases: (() => Promise<unknown>)[] = [];
@@ -67,7 +83,7 @@ async function loseCommits(run: FaultRun, name: string): Promise<string> {
     releases.push(() => anvil.stop());
     const cluster = await startPatroni(false);
     releases.push(() => cluster.stop());
-    const home = await createServiceHome({ rpcUrl: anvil.url, env: { DATABASE_URL: cluster.url, HELD_TRANSACTIONS_FILE: '' } });
+    const home = await createServiceHome({ rpcUrl: anvil.url, env: { DATABASE_URL: cluster.serviceUrl, HELD_TRANSACTIONS_FILE: '' } });
     releases.push(() => home.remove());
     const instances = await startInstances(home, instanceCount);
     releases.push(() => instances.stop());

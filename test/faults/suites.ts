@@ -15,7 +15,7 @@ import { restore } from './operations/restore.js';
 import { secondService } from './operations/second-service.js';
 import { stalledLog } from './operations/stalled-log.js';
 import { wrongClock } from './operations/wrong-clock.js';
-import { postgresHa, postgresMaintenance } from './postgres-ha.js';
+import { postgresFullDisk, postgresHa, postgresMaintenance } from './postgres-ha.js';
 import { races } from './races.js';
 import { reorgs } from './reorgs.js';
 import { rollingRestart } from './rolling-restart.js';
@@ -33,6 +33,7 @@ export const suites: ReadonlyMap<string, FaultSuite> = new Map([
   ['failover', failover],
   ['postgres-ha', postgresHa],
   ['postgres-ha/maintenance', postgresMaintenance],
+  ['postgres-ha/full-disk', postgresFullDisk],
   ['faulty-node', faultyNode],
   ['reorgs', reorgs],
   ['spike', spike],

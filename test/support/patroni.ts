@@ -4,6 +4,7 @@ import { existsSync, openSync } from 'node:fs';
 import { chmod, chown, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from './free-port.js';
 import { runSql } from './postgres-pair.js';
 import { waitFor } from './wait-for.js';
@@ -30,12 +31,20 @@ interface Node {
 
 /** Two PostgreSQL servers under Patroni, behind HAProxy, which leads to the primary. */
 export interface PatroniCluster {
-  /** The database's URL through HAProxy. */
+  /** The database's URL through HAProxy, for a superuser. */
   readonly url: string;
+  /** The same for the service, whose password is in a file. */
+  readonly serviceUrl: string;
   /** Stops the stream of commits to the standby, which has all of them until now. */
   stopReplication(): Promise<void>;
   /** Ends the primary and its Patroni as a power cut does, and resolves when HAProxy leads to the new primary. */
   failOver(): Promise<void>;
+  /** Ends the primary's Patroni alone, and resolves when HAProxy leads to the new primary. The earlier one still takes writes. */
+  abandonPrimary(): Promise<void>;
+  /** Replaces the password of the service, on the server and then in its file, and ends its connections. */
+  rotatePassword(): Promise<void>;
+  /** Fills the disk of the primary until it refuses or ends, and frees it. Resolves when HAProxy leads to a server that takes writes. */
+  fillDisk(): Promise<void>;
   /** Lets Patroni make the standby the primary, and resolves when it is. */
   switchOver(): Promise<void>;
   /** Dumps the database, and rewrites its tables with an exclusive lock on each. */
@@ -44,6 +53,8 @@ export interface PatroniCluster {
 }
 
 const limitMs = 120_000;
+/** The database user of the service. */
+const user = 'relayer';
 
 /** The process and all that it has started. */
 function treeOf(pid: number): number[] {
@@ -64,8 +75,18 @@ function kill(pids: Iterable<number>, signal: NodeJS.Signals): void {
   }
 }
 
-/** Starts the cluster in a folder of its own. `isSynchronous`: a commit waits for the standby. */
-export async function startPatroni(isSynchronous: boolean): Promise<PatroniCluster> {
+/** How long the disk stays full, so that callers and the service meet it. */
+const fullForMs = 5_000;
+/** How long the service has a password that the server refuses. */
+const withoutPasswordMs = 1_000;
+/** The disk of a primary that can be filled. */
+const diskBytes = 400 * 1024 * 1024;
+
+/**
+ * Starts the cluster in a folder of its own. `isSynchronous`: a commit waits for the standby. `hasSmallDisk`: the first server has a small
+ * disk of its own.
+ */
+export async function startPatroni(isSynchronous: boolean, { hasSmallDisk = false } = {}): Promise<PatroniCluster> {
   const [uid, gid] = ['-u', '-g'].map((flag) => Number(execFileSync('id', [flag, 'postgres']))) as [number, number];
   const root = await mkdtemp(join(tmpdir(), 'relayer-patroni-'));
   await chown(root, uid, gid);
@@ -96,7 +117,12 @@ export async function startPatroni(isSynchronous: boolean): Promise<PatroniClust
 
   async function startNode(name: string): Promise<Node> {
     const [port, restPort, dir] = [await freePort(), await freePort(), join(root, name)];
-    const hba = ['local all all trust', 'host all all 127.0.0.1/32 trust', 'host replication all 127.0.0.1/32 trust'];
+    const hba = [
+      'local all all trust',
+      `host relayer ${user} 127.0.0.1/32 scram-sha-256`,
+      'host all all 127.0.0.1/32 trust',
+      'host replication all 127.0.0.1/32 trust',
+    ];
     const settings = {
       scope: 'relayer',
       name,
@@ -107,13 +133,15 @@ export async function startPatroni(isSynchronous: boolean): Promise<PatroniClust
           ttl: 20,
           loop_wait: 2,
           retry_timeout: 3,
+          // A primary that cannot start again hands over at once.
+          primary_start_timeout: 0,
           synchronous_mode: isSynchronous,
           postgresql: { use_pg_rewind: true, parameters: { max_connections: 100, shared_buffers: '48MB', wal_log_hints: 'on' } },
         },
         initdb: [{ encoding: 'UTF8' }, { locale: 'C' }],
-        pg_hba: hba,
       },
       postgresql: {
+        pg_hba: hba,
         listen: `127.0.0.1:${port}`,
         connect_address: `127.0.0.1:${port}`,
         data_dir: dir,
@@ -138,6 +166,7 @@ export async function startPatroni(isSynchronous: boolean): Promise<PatroniClust
     for (const child of started) if (child.pid !== undefined) kill(treeOf(child.pid), 'SIGKILL');
     // PostgreSQL is no child of Patroni once it runs.
     for (const { dir } of nodes) kill(await serverOf(dir), 'SIGKILL');
+    if (hasSmallDisk) spawnSync('umount', ['--lazy', join(root, 'first')]);
     await rm(root, { recursive: true, force: true });
   };
   const serverOf = async (dir: string): Promise<number[]> => {
@@ -146,6 +175,11 @@ export async function startPatroni(isSynchronous: boolean): Promise<PatroniClust
   };
   const nodes: Node[] = [];
   try {
+    if (hasSmallDisk) {
+      const disk = join(root, 'first');
+      await mkdir(disk);
+      execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${diskBytes},uid=${uid},gid=${gid},mode=700`, 'tmpfs', disk]);
+    }
     const first = await startNode('first');
     nodes.push(first);
     await waitFor('the first server to be the primary', () => isOk(`http://127.0.0.1:${first.restPort}/primary`), limitMs);
@@ -163,7 +197,12 @@ export async function startPatroni(isSynchronous: boolean): Promise<PatroniClust
     run('haproxy', ['-f', proxyFile, '-db']);
     const maintenance = `postgres://postgres@127.0.0.1:${proxyPort}/postgres`;
     await waitFor('HAProxy to lead to the primary', () => runSql(maintenance, 'select 1').catch(() => undefined), limitMs);
-    await runSql(`postgres://postgres@127.0.0.1:${first.port}/postgres`, 'create database relayer');
+    const atFirst = `postgres://postgres@127.0.0.1:${first.port}/postgres`;
+    const passwordFile = join(root, 'service.pgpass');
+    const usePassword = (password: string) => writeFile(passwordFile, `127.0.0.1:*:*:${user}:${password}\n`, { mode: 0o600 });
+    await usePassword('first');
+    await runSql(atFirst, `create role ${user} login password 'first'`);
+    await runSql(atFirst, `create database relayer owner ${user}`);
     const atPrimary = `postgres://postgres@127.0.0.1:${first.port}/relayer`;
     const isSecondPrimary = () =>
       waitFor('the second server to be the primary', () => isOk(`http://127.0.0.1:${second.restPort}/primary`), limitMs);
@@ -172,8 +211,12 @@ export async function startPatroni(isSynchronous: boolean): Promise<PatroniClust
       const [code] = await once(run(program, args), 'exit');
       if (code !== 0) throw new Error(`${program} ended with ${code}: ${await readFile(join(root, `${program}.log`), 'utf8')}`);
     };
+    const takesWrites = async () =>
+      (await runSql<{ recovers: boolean }>(url, 'select pg_is_in_recovery() as recovers').catch(() => []))[0]?.recovers === false ||
+      undefined;
     return {
       url,
+      serviceUrl: `postgres://${user}@127.0.0.1:${proxyPort}/relayer?passfile=${passwordFile}`,
       async stopReplication() {
         const behind = `select pid, replay_lsn = pg_current_wal_lsn() as has_all from pg_stat_replication`;
         const sender = await waitFor('the standby to have all commits', async () => {
@@ -186,6 +229,51 @@ export async function startPatroni(isSynchronous: boolean): Promise<PatroniClust
         if (first.patroni.pid === undefined) throw new Error('Patroni did not start');
         kill([...treeOf(first.patroni.pid), ...(await serverOf(first.dir))], 'SIGKILL');
         await isSecondPrimary();
+      },
+      async abandonPrimary() {
+        if (first.patroni.pid === undefined) throw new Error('Patroni did not start');
+        kill([first.patroni.pid], 'SIGKILL');
+        await isSecondPrimary();
+        const [state] = await runSql<{ recovers: boolean }>(atFirst, 'select pg_is_in_recovery() as recovers');
+        if (state?.recovers !== false) throw new Error('the earlier primary is none any more');
+      },
+      async rotatePassword() {
+        await runSql(url, `alter role ${user} password 'second'`);
+        // Until the file has it too, no connection can be made.
+        await runSql(url, `select pg_terminate_backend(pid) from pg_stat_activity where usename = '${user}'`);
+        const earlier = `postgres://${user}:first@127.0.0.1:${proxyPort}/relayer`;
+        await waitFor(
+          'the earlier password to be refused',
+          () =>
+            runSql(earlier, 'select 1').then(
+              () => undefined,
+              () => true,
+            ),
+          limitMs,
+        );
+        await delay(withoutPasswordMs);
+        await usePassword('second');
+      },
+      async fillDisk() {
+        const filler = join(first.dir, 'filler');
+        spawnSync('dd', ['if=/dev/zero', `of=${filler}`, 'bs=64k']);
+        const logNext = () =>
+          runSql(
+            atFirst,
+            'create table if not exists filler (content text); insert into filler select repeat(md5(random()::text), 100) from generate_series(1, 20000); select pg_switch_wal()',
+          );
+        await waitFor(
+          'the full disk to matter',
+          () =>
+            logNext().then(
+              () => undefined,
+              () => true,
+            ),
+          limitMs,
+        );
+        await delay(fullForMs);
+        await rm(filler);
+        await waitFor('HAProxy to lead to a primary', takesWrites, limitMs);
       },
       async switchOver() {
         const response = await fetch(`http://127.0.0.1:${first.restPort}/switchover`, {
