@@ -1,9 +1,11 @@
+import type { Readiness } from '../api/contract/readiness.js';
 import { createReadiness } from '../api/contract/readiness.js';
 import { createCallerAddress } from '../api/guards/caller-address.js';
 import { createRateLimit } from '../api/guards/rate-limit.js';
 import { createWrongKeyBrake } from '../api/guards/wrong-key-brake.js';
 import { createCors } from '../api/http/cors.js';
-import { createMetricsPage, createReadyPage, healthPage, type OwnNodes } from '../api/http/operator-pages.js';
+import { createMetricsPage, createReadyPage, healthPage, type MetricsText, type OwnNodes } from '../api/http/operator-pages.js';
+import type { Page } from '../api/http/page.js';
 import { createHealthService } from '../api/services/health-service.js';
 import type { LoadedConfig } from '../config/config-file.js';
 import { packageVersion } from '../config/package-version.js';
@@ -207,11 +209,7 @@ export async function startApp(
       ageClock,
       databaseSecret,
       health,
-      pages: [
-        healthPage,
-        createReadyPage(readiness, { clock, system: createSystemState(clock) }),
-        createMetricsPage(metrics, (ids) => ownNodesOf(directory, ids)),
-      ],
+      pages: operatorPages({ readiness, metrics, directory, clock }),
       authenticate: parts.createAuthenticate({ bootstrapKey: settings.apiKey, keys, clock: agreedClock }),
       brakeWrongKeys: createWrongKeyBrake(clock),
       addressOf: createCallerAddress(settings.trustedProxies),
@@ -248,6 +246,22 @@ async function startWork<A>(leases: Pick<Leases, 'start'>, { listen }: { listen(
 
 function idsOf(entries: readonly { readonly id: string }[]): ReadonlySet<string> {
   return new Set(entries.map(({ id }) => id));
+}
+
+interface OperatorPagesDeps {
+  readonly readiness: () => Promise<Readiness>;
+  readonly metrics: MetricsText;
+  readonly directory: Pick<Directory, 'relayer' | 'chainOf'>;
+  readonly clock: Clock;
+}
+
+/** What operators, balancers and Prometheus read. */
+function operatorPages({ readiness, metrics, directory, clock }: OperatorPagesDeps): readonly Page[] {
+  return [
+    healthPage,
+    createReadyPage(readiness, { clock, system: createSystemState(clock) }),
+    createMetricsPage(metrics, (ids) => ownNodesOf(directory, ids)),
+  ];
 }
 
 /** What the metrics may show to a caller that is limited to these relayers. */

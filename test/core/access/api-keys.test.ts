@@ -9,7 +9,7 @@ import { systemIds } from '../../../src/core/records/ids.js';
 import type { Principal } from '../../../src/core/records/principal.js';
 import { backgroundTimers } from '../../../src/core/work/timers.js';
 import { openStore } from '../../../src/storage/open-store.js';
-import { silentLog } from '../../support/stored-samples.js';
+import { anApiKey, silentLog } from '../../support/stored-samples.js';
 import { temporaryFolder } from '../../support/temporary-folder.js';
 
 const nowMs = Date.parse('2026-01-01T00:00:00Z');
@@ -89,7 +89,16 @@ describe('creating a key', () => {
     ['as long a life', { scopes: ['admin', 'sign'], expiresAtMs: nowMs + 9 }, { expiresAtMs: nowMs + 9 }, 'none'],
   ] as const) {
     it(`create: a key cannot grant more than it has: ${what}`, async (test) => {
-      assert.equal(await reasonOf(createApiKey(await openDeps(test), { ...wanted, ...over }, caller(giver))), reason);
+      const deps = await openDeps(test);
+      await deps.store.commit([deps.store.change.insertApiKey(anApiKey({ id: 'k' }))]);
+      assert.equal(await reasonOf(createApiKey(deps, { ...wanted, ...over }, caller(giver))), reason);
+    });
+
+    it(`create: a key that was revoked meanwhile creates none: ${what}`, async (test) => {
+      const deps = await openDeps(test);
+      const expected = reason === 'none' ? 'unauthenticated CREDENTIALS_INVALID' : reason;
+      assert.equal(await reasonOf(createApiKey(deps, { ...wanted, ...over }, caller(giver))), expected);
+      assert.deepEqual(await deps.store.read.apiKeys(), []);
     });
   }
 });

@@ -1,0 +1,28 @@
+import { isIP } from 'node:net';
+import type { SettingValues } from './settings.js';
+
+/** A random key of 32 characters or bytes almost never has as few different ones. */
+const fewestDifferent = 10;
+
+/** Returns sentences about settings that work, but protect keys and money less than they could. None contains a secret. */
+export function weakSettings(values: SettingValues): readonly string[] {
+  const { apiKey, storageEncryptionKey, host, tlsCertFile, webhookAllowPrivate } = values;
+  const weak: string[] = [];
+  if (new Set(apiKey).size < fewestDifferent)
+    weak.push('API_KEY has few different characters, so it can be guessed; to create one: openssl rand -hex 32');
+  if (new Set(Buffer.from(storageEncryptionKey, 'base64')).size < fewestDifferent)
+    weak.push(
+      'STORAGE_ENCRYPTION_KEY has few different bytes, so it can be guessed; to create one: openssl rand -base64 32, and to replace it: relayer rotate-encryption-key',
+    );
+  if (!isLoopback(host) && tlsCertFile === null)
+    weak.push(
+      `HOST is ${host} without TLS, so others on the network can read API keys; set TLS_CERT_FILE and TLS_KEY_FILE, unless a proxy with TLS is the only way to the port`,
+    );
+  if (webhookAllowPrivate)
+    weak.push('WEBHOOK_ALLOW_PRIVATE is true, so callers with the scope notifications can make the service post to private addresses');
+  return weak;
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
+}
