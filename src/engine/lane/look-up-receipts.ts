@@ -5,9 +5,15 @@ import { hashesOf, type OpenTransaction } from '../../core/records/transaction.j
 import { attemptsInSlot } from '../../core/transaction/outbid.js';
 import type { BlockView } from './block-view.js';
 import type { LaneContext } from './lane-context.js';
+import type { Tracked } from './tracked.js';
 
-/** These lowest slots are looked up at each head: slots are used in order, so the others change only after them. */
+/** These lowest slots are looked up most often: slots are used in order, so the others change only after them. */
 const lowestPerHead = 4;
+/**
+ * In the long run one of the lowest costs a call per head, however many attempts it has; each of them is a call. The looks become less
+ * frequent up to this number of looks that find nothing, and of heads from one to the next.
+ */
+const maxPauses = 8;
 /** Of the others that an earlier look did not find, this many are looked up per head. */
 const othersPerHead = 12;
 /** The number of heads until the next look doubles with each that finds nothing, at most this many times. */
@@ -25,8 +31,9 @@ export interface Look {
 
 /**
  * Looks up receipts for slots that the account's nonce says are used, lowest first. A node may claim that for slots that only wait, at
- * every head and for thousands of them. So each slot is looked up once; after that, a head costs the same with any number of them, and more
- * only for receipts that are found and can settle a slot. `certain`: these slots are looked up in any case. Throws `NODE_UNAVAILABLE`.
+ * every head and for thousands of them. So each slot is looked up once; after that, a head costs the same with any number of them and of
+ * their attempts, and more only for receipts that are found and can settle a slot. `certain`: these slots are looked up in any case.
+ * Throws `NODE_UNAVAILABLE`.
  */
 export async function lookUpReceipts(
   lane: LaneContext,
@@ -78,21 +85,26 @@ export function slotHashes(open: OpenTransaction): readonly string[] {
 
 /** The lowest, attempts that were never looked up, and some of the others: those whose turn came first. */
 function dueOf({ transactions, heads }: LaneContext, used: readonly OpenTransaction[]): ReadonlySet<OpenTransaction> {
-  const due = new Set(used.slice(0, lowestPerHead));
+  const due = new Set<OpenTransaction>();
   const others: { readonly open: OpenTransaction; readonly nextAtHead: number }[] = [];
-  for (const open of used.slice(lowestPerHead)) {
+  for (const [index, open] of used.entries()) {
     const looks = transactions.tracked(open.transaction.id)?.looks ?? null;
     if (looks === null) due.add(open);
-    else if (looks.nextAtHead <= heads.count) others.push({ open, nextAtHead: looks.nextAtHead });
+    else if (index < lowestPerHead) {
+      const pause = Math.min(maxPauses, Math.ceil((Math.min(maxPauses, looks.count) * slotHashes(open).length) / maxPauses));
+      if (pause === 1 || heads.count - looks.atHead >= pause) due.add(open);
+    } else if (nextAtHead(looks) <= heads.count) others.push({ open, nextAtHead: nextAtHead(looks) });
   }
   others.sort((a, b) => a.nextAtHead - b.nextAtHead);
   for (const { open } of others.slice(0, othersPerHead)) due.add(open);
   return due;
 }
 
+function nextAtHead({ count, atHead }: NonNullable<Tracked['looks']>): number {
+  return atHead + 2 ** Math.min(count - 1, maxDoublings);
+}
+
 function noteLook({ transactions, heads }: LaneContext, { transaction }: OpenTransaction): void {
   const record = transactions.tracked(transaction.id);
-  if (record === undefined) return;
-  const count = record.looks?.count ?? 0;
-  record.looks = { count: count + 1, nextAtHead: heads.count + 2 ** Math.min(count, maxDoublings) };
+  if (record !== undefined) record.looks = { count: (record.looks?.count ?? 0) + 1, atHead: heads.count };
 }

@@ -1,4 +1,5 @@
 import { isUnavailable } from '../../core/errors/unavailable.js';
+import type { Head } from '../../core/ports/chain/head.js';
 import { ConflictError } from '../../core/ports/store/change.js';
 import type { Log } from '../../core/work/log.js';
 import { signerAwayError } from './signer-away.js';
@@ -28,6 +29,26 @@ export function logFailure(log: Log, facts: { readonly relayer: string; readonly
 
 /** Makes a task of a lane. */
 export type MakeTask = <A extends readonly unknown[]>(name: string, work: (...args: A) => Promise<void>) => (...args: A) => Promise<void>;
+
+/**
+ * Makes a task that runs once at each head, and at the same one again after this time. What it counts, it counts in heads, so a failed run
+ * is not repeated at its head. A call that is left out is no success: one after each failure would end the growing delay.
+ */
+export function createHeadTask(
+  make: MakeTask,
+  name: string,
+  work: (head: Head) => Promise<void>,
+  { clock, againAfterMs = Number.POSITIVE_INFINITY }: Pick<TaskDeps, 'clock'> & { readonly againAfterMs?: number | undefined },
+): (head: Head) => Promise<void> {
+  let last: { readonly hash: string; readonly atMs: number } | null = null;
+  const run = make(name, (head: Head) => {
+    last = { hash: head.hash, atMs: clock.elapsedMs() };
+    return work(head);
+  });
+  return async (head) => {
+    if (head.hash !== last?.hash || clock.elapsedMs() - last.atMs >= againAfterMs) await run(head);
+  };
+}
 
 /** Returns what makes the tasks of one lane. */
 export function createTaskMaker(deps: TaskDeps): MakeTask {

@@ -94,8 +94,8 @@ export interface Tracked {
   undecidedAtHead: number | null;
   /** The last head at which two endpoints showed different receipts; null: none did. */
   disputedAtHash: string | null;
-  /** Looks for its receipts that found none, and the `Heads.count` at the next one; null: none since it was last known to be in a block. */
-  looks: { readonly count: number; readonly nextAtHead: number } | null;
+  /** Looks for its receipts that found none, and the `Heads.count` at the last one; null: none since it was last known to be in a block. */
+  looks: { readonly count: number; readonly atHead: number } | null;
   /** By hash. */
   readonly attempts: Map<string, AttemptState>;
 }

@@ -1,7 +1,7 @@
 import type { Head } from '../../core/ports/chain/head.js';
 import type { LaneContext } from './lane-context.js';
 import type { Rest } from './rest.js';
-import type { MakeTask } from './task.js';
+import { createHeadTask, type MakeTask } from './task.js';
 import { createFeeBumper } from './tasks/bump-fee.js';
 import { checkAccount } from './tasks/check-account.js';
 import { createHoldEnder } from './tasks/end-holds.js';
@@ -16,6 +16,9 @@ import { settleSlots } from './tasks/settle-slots.js';
 import { type Dead, settleUnsequenced, signAgain } from './tasks/settle-unsequenced.js';
 
 type HeadTask = (head: Head) => Promise<void>;
+
+/** Without a new block, the lane still asks this often whether nodes have its attempts. */
+const rebroadcastAgainAfterMs = 30_000;
 
 /** What makes the tasks of upkeep. */
 export interface UpkeepTasks {
@@ -39,16 +42,18 @@ export function createUpkeep(lane: LaneContext, rest: Rest, { task, signingTask 
       : [task('settle unsequenced', (newest: Head) => settleUnsequenced(lane, unsequenced, newest, againSigner))]),
     ...(sequence === null ? [] : [task('settle slots', (newest: Head) => settleSlots(lane, sequence, newest))]),
   ];
+  const atEachHead = (make: MakeTask, name: string, work: HeadTask, againAfterMs?: number): HeadTask =>
+    createHeadTask(make, name, work, { clock: lane.deps.clock, againAfterMs });
   const fillGaps: readonly HeadTask[] = sequence === null ? [] : [signingTask('fill gaps', createGapFiller(lane, sequence))];
   const keepingUp: readonly HeadTask[] =
     sequence === null
       ? []
       : [
-          task('explain foreign use', createForeignExplainer(lane, sequence)),
+          atEachHead(task, 'explain foreign use', createForeignExplainer(lane, sequence)),
           signingTask('bump fees', createFeeBumper(lane, sequence)),
-          signingTask('release slot', createSlotReleaser(lane)),
+          atEachHead(signingTask, 'release slot', createSlotReleaser(lane)),
           ...fillGaps,
-          task('rebroadcast', createRebroadcaster(lane, sequence)),
+          atEachHead(task, 'rebroadcast', createRebroadcaster(lane, sequence), rebroadcastAgainAfterMs),
         ];
   const checkIsUsable = task('check account', (newest: Head) => checkAccount(lane, newest));
   const expirer = createExpirer(lane);

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import type { Receipt, SecondReading } from '../../../src/core/ports/chain/outcomes.js';
+import { replaceTransaction } from '../../../src/core/transaction/replace-transaction.js';
+import { wanted } from '../../support/evm.js';
 import { type LaneRig, startLaneRig } from '../../support/lane-rig.js';
+import { modelRelayer } from '../../support/model-lane.js';
 
 it('one receipt with a block number that is far too high delays no confirmation', async (test) => {
   const rig = await startLaneRig(test);
@@ -235,6 +238,25 @@ describe('a node that says that slots are used whose transactions only wait', ()
       const { asked } = await askedWith(test, 200, lie);
       assert.ok(asked <= 16 * blocks, `${asked} receipts in ${blocks} blocks`);
     });
+
+  it('is asked for at most five receipts per block in the long run about one with twenty attempts, and notices when it is mined', async (test) => {
+    const rig = await startLaneRig(test);
+    const id = await rig.send();
+    for (let version = 2; version <= 20; version += 1) {
+      const content = wanted({ valueWei: BigInt(version) });
+      await Promise.all([replaceTransaction(rig.lane().deps, modelRelayer('r1', { requiredConfirmations: 3 }), id, content), rig.see()]);
+    }
+    assert.equal((await rig.attempts(id)).length, 20);
+    rig.chain.setNonceLie(1_000n);
+    await rig.pass(20);
+    const before = rig.chain.receiptsAsked();
+    await rig.pass(blocks);
+    const asked = rig.chain.receiptsAsked() - before;
+    assert.ok(asked > 0 && asked <= 5 * blocks, `${asked} receipts in ${blocks} blocks`);
+    await rig.pass(1, 9);
+    await rig.pass(8);
+    assert.notEqual((await rig.transaction(id)).mined, null);
+  });
 
   it('delays no receipt once blocks hold the transactions', async (test) => {
     const { rig, ids } = await askedWith(test, 120, ({ chain }) => chain.setPoolCounted(true));

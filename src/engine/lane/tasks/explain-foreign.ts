@@ -23,17 +23,14 @@ const maxDoublings = 3;
 /** The first head can show a used nonce before the receipt that explains it: foreign use is searched from this head on. */
 const headsUntilSearched = 2;
 /**
- * Makes the task that finds the transactions that used nonces which no attempt of ours explains. Only a foreign transaction found in a
- * block at the required confirmations displaces ours.
+ * Makes the task that finds the transactions that used nonces which no attempt of ours explains. It runs once at each head. Only a foreign
+ * transaction found in a block at the required confirmations displaces ours.
  */
 export function createForeignExplainer(lane: LaneContext, sequence: Sequence): (head: Head) => Promise<void> {
-  let searchedAtHash: string | null = null;
   /** The consecutive rounds of searches that found nothing, and the heads since the last round. */
   let emptyRounds = 0;
   let heads = 0;
   return async (head) => {
-    if (searchedAtHash === head.hash) return;
-    searchedAtHash = head.hash;
     heads += 1;
     const mysteries: Mystery[] = [];
     let isAnyUnexplained = false;

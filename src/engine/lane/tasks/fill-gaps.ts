@@ -117,7 +117,6 @@ export function createGapFiller(lane: LaneContext, sequence: Sequence): (head: H
       unused += 1;
       if (unused > maxGaps) break;
     }
-    lookedAtHash = head.hash;
     if (unused > maxGaps) {
       const { slot } = slotTerms({ content: sequence.fillerOf(lane.id.account) });
       const numbers = `its ${slot} for the account is ${lane.numbers.onChain - 1n}, but the service has signed transactions up to ${lane.numbers.signed - 1n}`;
@@ -125,11 +124,12 @@ export function createGapFiller(lane: LaneContext, sequence: Sequence): (head: H
       const another = (await sequence.nextAt(lane.id.account, head.number, lane.numbers.shownBy).catch(nullIfUnavailable))?.next;
       const shows = typeof another !== 'bigint' ? null : another > lane.numbers.onChain ? 'different' : 'same';
       await lane.doubts.note({ doubt: 'reset', head, sentence, another: shows });
-      return;
+    } else {
+      await lane.doubts.dismiss('reset');
+      await fill(gaps);
+      await rebroadcast(head, finals);
     }
-    await lane.doubts.dismiss('reset');
-    await fill(gaps);
-    await rebroadcast(head, finals);
+    lookedAtHash = head.hash;
   };
 }
 

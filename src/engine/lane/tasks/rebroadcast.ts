@@ -1,13 +1,9 @@
-import type { Head } from '../../../core/ports/chain/head.js';
 import type { Sequence } from '../../../core/ports/chain/slots.js';
 import type { Attempt, OpenTransaction } from '../../../core/records/transaction.js';
 import { attemptsInSlot } from '../../../core/transaction/outbid.js';
 import type { LaneContext } from '../lane-context.js';
 import type { AttemptState } from '../tracked.js';
 import { whenPooled, whenUnpooled } from '../unpooled.js';
-
-/** Without a new block, the lane still asks nodes this often. */
-const askAgainAfterMs = 30_000;
 
 /** The number of heads until the next rebroadcast doubles with each loss, at most this many times. */
 const maxDoublings = 5;
@@ -43,9 +39,7 @@ async function lookUpHighest(lane: LaneContext, sequence: Sequence): Promise<voi
  * show an attempt that they have: they call it known when it is sent again, and lookups become less frequent while the lane advances too.
  * Throws `NODE_UNAVAILABLE`.
  */
-export function createRebroadcaster(lane: LaneContext, sequence: Sequence): (head: Head) => Promise<void> {
-  let askedAtMs = 0;
-  let askedAtHash = '';
+export function createRebroadcaster(lane: LaneContext, sequence: Sequence): () => Promise<void> {
   /** The attempt that nodes did not know, and the number of consecutive lookups that did not find it. */
   let lostHash: string | null = null;
   let losses = 0;
@@ -53,13 +47,9 @@ export function createRebroadcaster(lane: LaneContext, sequence: Sequence): (hea
   let nextAtHead = 0;
   /** The lowest attempt when everything was sent again. */
   let resent: AttemptState | undefined;
-  return async (head) => {
-    const nowMs = lane.deps.clock.elapsedMs();
-    if (askedAtHash === head.hash && nowMs - askedAtMs < askAgainAfterMs) return;
+  return async () => {
     const [first] = lane.transactions.minable(lane.numbers.onChain);
     const lowest = first && newestTaken(lane, first);
-    askedAtMs = nowMs;
-    askedAtHash = head.hash;
     if (first === undefined) lane.inFlightLimit.noteHeld();
     if (first === undefined || lowest === undefined) return;
     const isKnown = await sequence.knows(lowest.hash);

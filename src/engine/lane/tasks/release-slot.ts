@@ -31,14 +31,10 @@ const minAnswers = 3;
  * Throws `NODE_UNAVAILABLE`.
  */
 export function createSlotReleaser(lane: LaneContext): (head: Head) => Promise<void> {
-  /** The balance is read once per head. */
-  let askedAtHash: string | null = null;
   let refusedBecause: string | null = null;
   let blocked: (Lasting & { readonly nonce: bigint | null }) | null = null;
 
   return async (head) => {
-    if (askedAtHash === head.hash) return;
-    askedAtHash = head.hash;
     const { transactions } = lane;
     const [lowest] = transactions.minable(lane.numbers.onChain);
     const live = lowest && shownAttempt(lowest.transaction, lowest.attempts);
