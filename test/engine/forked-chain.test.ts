@@ -38,6 +38,13 @@ async function pass(rig: EvmRig, node: Anvil, blocks: number): Promise<void> {
   }
 }
 
+async function untilDisputed(rig: EvmRig, id: string): Promise<void> {
+  const reason = 'waiting: RPC nodes are on different branches of the chain; final when they agree';
+  await waitFor('the record to say that the nodes differ', async () =>
+    (await rig.view(id)).transaction.statusReason === reason ? true : undefined,
+  );
+}
+
 async function transactionsOf(node: Anvil, account: string): Promise<number> {
   return Number(await node.rpc('eth_getTransactionCount', [account, 'latest']));
 }
@@ -53,6 +60,7 @@ describe('a network whose endpoints are on different branches', () => {
     await rig.until(transaction.id, 'submitted');
     await pass(rig, kept, requiredConfirmations + 12);
     await rig.until(transaction.id, 'mined');
+    await untilDisputed(rig, transaction.id);
     await kept.stop();
     await waitFor('the loss of the only endpoint on the branch', async () => (network()?.problem != null ? true : undefined));
     await other.mine(20);
@@ -63,15 +71,22 @@ describe('a network whose endpoints are on different branches', () => {
     assert.equal(await transactionsOf(other, rig.relayer.address), 0);
   });
 
-  it('forked chain: a transaction is final when a second endpoint shows the same blocks', async (test) => {
+  it('forked chain: a transaction is final when a second endpoint shows the same blocks, and says until then that they differ', async (test) => {
     const [kept, other] = await divergedNodes(test);
-    const second = await startRpcProxy({ target: kept.url });
+    let isDown = true;
+    const second = await startRpcProxy({ target: kept.url, outcomeOf: () => (isDown ? { refusedWith: 503 } : {}) });
     test.after(() => second.stop());
     const rig = await startRig(test, kept, [kept.url, other.url, second.url]);
     const { transaction } = await rig.send();
     await rig.until(transaction.id, 'submitted');
-    await pass(rig, kept, requiredConfirmations + 1);
-    await rig.until(transaction.id, 'confirmed');
+    await pass(rig, kept, requiredConfirmations + 12);
+    await untilDisputed(rig, transaction.id);
+    isDown = false;
+    await waitFor('a final transaction', async () => {
+      await pass(rig, kept, 1);
+      return (await rig.view(transaction.id)).transaction.status === 'confirmed' ? true : undefined;
+    });
+    assert.equal((await rig.view(transaction.id)).transaction.statusReason, null);
     assert.deepEqual(rig.engine.networks()[0]?.forkedHosts, [new URL(other.url).host]);
     assert.equal(await transactionsOf(other, rig.relayer.address), 0);
   });

@@ -75,6 +75,7 @@ export const chainPlants: readonly Plant[] = [
       }),
       seam(() => import('../../src/chains/evm/confirmations.js'), {
         createConfirmations: () => (deps) => ({
+          isDisputed: () => false,
           finalBlock: async (head, required) =>
             required === 1 || deps.branch.hashAt(head.number) === head.hash ? head.number - BigInt(required) + 1n : null,
         }),

@@ -13,6 +13,8 @@ import { questions } from './questions.js';
 export interface Confirmations {
   /** See `Sequence.finalBlock`. */
   finalBlock(head: Head, required: number): Promise<bigint | null>;
+  /** See `Sequence.isDisputed`. */
+  isDisputed(): boolean;
 }
 
 /** The dependencies of confirmations. */
@@ -46,6 +48,7 @@ export function createConfirmations({ rpc, branch, network, hasOthers, clock }: 
    * none did.
    */
   let alone: (Lasting & { readonly other: bigint | null }) | null = null;
+  let isDisputed = false;
   let wasLinked = false;
   let unlinkedSinceMs: number | null = null;
 
@@ -83,7 +86,10 @@ export function createConfirmations({ rpc, branch, network, hasOthers, clock }: 
   /** Returns the highest block that another endpoint confirms; null: none yet. */
   async function sharedUpTo(head: Head): Promise<bigint | null> {
     const isShared = (height: bigint): boolean => shared?.number === height && branch.hashAt(height) === shared.hash;
-    if (shared !== null && isShared(shared.number) && shared.number >= head.number - 1n) return head.number;
+    if (shared !== null && isShared(shared.number) && shared.number >= head.number - 1n) {
+      isDisputed = false;
+      return head.number;
+    }
     const heights = distances.map((distance) => head.number - distance).filter((height) => height >= 0n);
     const settled = await rpc.batch<Block | null>([...heights.map(questions.block), questions.head()], { first: 'another' });
     const answers = settled.map((answer) => ('result' in answer ? answer.result : null));
@@ -93,13 +99,14 @@ export function createConfirmations({ rpc, branch, network, hasOthers, clock }: 
     if (agreed !== undefined) {
       shared = { number: agreed, hash: own[index] ?? '' };
       alone = null;
+      isDisputed = false;
       return agreed >= head.number - 1n ? head.number : agreed;
     }
     const newest = answers[heights.length] ?? null;
     const isNear = heights.some((_, at) => answers[at] != null);
     // A lagging endpoint may show another block at the final height.
     const behind = newest === null || isNear ? null : await compareBehind(head, newest);
-    const isDisputed = isNear || behind === 'another' || rpc.hasRival();
+    isDisputed = isNear || behind === 'another' || rpc.hasRival();
     if (newest !== null && behind === 'same') shared = { number: newest.number, hash: newest.hash };
     const isFollowing = newest !== null && behind === 'same' && newest.number > (alone?.other ?? -1n);
     if (isDisputed) alone = null;
@@ -112,6 +119,7 @@ export function createConfirmations({ rpc, branch, network, hasOthers, clock }: 
   }
 
   return {
+    isDisputed: () => isDisputed,
     async finalBlock(head, required) {
       if (required === 1) return head.number;
       // The lane looks again at the newest head.

@@ -190,6 +190,7 @@ export function createEvmChain(options: EvmChainOptions): EvmChain {
       blockHash: async (height) => branch.hashAt(height) ?? rpc.ask(questions.blockHash(height), atHead),
       finalBlock: (head, required) =>
         memory.recall(`${required} confirmations at ${head.hash}`, () => confirmations.finalBlock(head, required)),
+      isDisputed: confirmations.isDisputed,
       maxInFlight: async (account) => ((await hasDelegatedCode(account)) ? 1 : null),
       async cannotFail({ fields }, blockNumber) {
         const { to, data } = onNetwork('evm', fields);

@@ -54,6 +54,10 @@ export interface Sequence {
    * block number proves nothing. Null: none is proved.
    */
   finalBlock(head: Head, requiredConfirmations: number): Promise<bigint | null>;
+  /**
+   * True if nothing is proved at the last head because endpoints show different blocks. Absent: blocks are never lost. Calls no node.
+   */
+  isDisputed?(): boolean;
   /** Returns how many transactions in flight nodes accept of this account at any price; null: they have no limit that can be read. */
   maxInFlight(account: string): Promise<number | null>;
   /** Reads receipts again, by hash, from an endpoint that did not show them, before they become final. */

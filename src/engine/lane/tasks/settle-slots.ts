@@ -50,6 +50,8 @@ export async function settleSlots(lane: LaneContext, sequence: Sequence, head: H
   );
   const proof = isAnyDeep ? await finalAt(lane, sequence, head).catch(nullIfUnavailable) : () => false;
   const isFinal = proof ?? (() => false);
+  const isStuck = ({ transaction: { mined } }: OpenTransaction): boolean =>
+    mined !== null && blocks.shows(mined) === 'same' && isDeep(lane, head, mined.blockNumber) && !isFinal(mined.blockNumber);
   // The others stay where they are, and may have reached the required confirmations.
   const staying = inBlocks.filter(
     ({ transaction: { mined } }) => mined !== null && blocks.shows(mined) === 'same' && isFinal(mined.blockNumber),
@@ -61,6 +63,9 @@ export async function settleSlots(lane: LaneContext, sequence: Sequence, head: H
   const decided = look.asked.map((open) => settleOne(lane, sequence, open, look, { head, blocks, isFinal, readings }));
   for (const open of staying)
     if (!waiting.has(open.transaction.id)) decided.push(resolveMined(lane, sequence, open, { head, isFinal, readings }));
+  const isDisputed = sequence.isDisputed?.() === true;
+  // Without an answer, what the records say stays.
+  if (proof !== null) for (const open of inBlocks) decided.push(explainBranches(lane, open, isDisputed && isStuck(open)));
   await make(lane, decided);
   // A reorg can free a nonce again.
   for (const { transaction } of transactions.minable(max(highest, chainNonce))) {
@@ -309,6 +314,24 @@ function withStatus(
     .cannotFail(attempt, receipt.blockNumber)
     .catch(nullIfUnavailable)
     .then(async (cannotFail) => (await decide(cannotFail === true ? { ...receipt, succeeded: true } : otherwise)) ?? nothing);
+}
+
+const branchesDiffer = 'waiting: RPC nodes are on different branches of the chain; final when they agree';
+
+/** Writes into the record of a mined transaction, once, that endpoints show different blocks, and removes that when they agree. */
+function explainBranches(lane: LaneContext, open: OpenTransaction, isDisputed: boolean): Decided {
+  if (isDisputed === (open.transaction.statusReason === branchesDiffer)) return null;
+  return {
+    id: open.transaction.id,
+    decide(current) {
+      const { transaction } = current;
+      if (transaction.mined === null || !isInBlockOf(transaction, open.transaction)) return null;
+      if (isDisputed) return waitsFor(transaction, branchesDiffer);
+      return transaction.statusReason === branchesDiffer
+        ? { steps: [mined(transaction, transaction.mined, lane.deps.clock.nowMs())] }
+        : null;
+    },
+  };
 }
 
 /** Two endpoints show different receipts: nothing becomes final until they agree. After a reorg, one of them may be late. */
