@@ -1,16 +1,14 @@
 import { DomainError } from '../../../src/core/errors/errors.js';
-import type { EvmRequest } from '../../../src/core/records/evm.js';
 import type { Relayer } from '../../../src/core/records/relayer.js';
 import { cancelTransaction } from '../../../src/core/transaction/cancel-transaction.js';
 import { replaceTransaction } from '../../../src/core/transaction/replace-transaction.js';
 import { sendTransaction, type TransactionDeps } from '../../../src/core/transaction/send-transaction.js';
 import type { DurationClock } from '../../../src/core/work/clock.js';
-import { evmRequest } from '../../support/evm.js';
 import type { EventLog } from '../event-log.js';
-import { revertingData } from '../evm/ledger.js';
 import type { Service } from '../service.js';
 import type { VirtualTime } from '../virtual-time.js';
 import { at, type Story } from './cell-story.js';
+import type { CellWorld, Wish } from './cell-world.js';
 
 /** The callers of a cell: three payments, of which the second may be replaced, canceled or expire, and in a busy world some more. */
 export interface CellCallers {
@@ -32,6 +30,7 @@ export interface CellCallers {
 export interface CellCallersParts {
   readonly story: Story;
   readonly relayer: Relayer;
+  readonly world: Pick<CellWorld, 'content'>;
   /** The process that runs now. */
   service(): Service;
   readonly time: VirtualTime;
@@ -41,8 +40,8 @@ export interface CellCallersParts {
 }
 
 /** Creates the callers, who have sent nothing. */
-export function createCellCallers({ story, relayer, service, time, clock, log, fail }: CellCallersParts): CellCallers {
-  const { action, subject } = story.cell;
+export function createCellCallers({ story, relayer, world, service, time, clock, log, fail }: CellCallersParts): CellCallers {
+  const { action } = story.cell;
   const accepted = new Map<string, number>();
   const ids = new Map<number, string>();
   let openCalls = 0;
@@ -74,10 +73,10 @@ export function createCellCallers({ story, relayer, service, time, clock, log, f
     }
   }
 
-  function send(request: number, content: Partial<EvmRequest>): void {
+  function send(request: number, limits: Pick<Wish, 'validUntilMs'> = {}): void {
     call(
       `send ${request}`,
-      (deps) => sendTransaction(deps, relayer, payment({ valueWei: BigInt(request), ...content })),
+      (deps) => sendTransaction(deps, relayer, world.content({ amount: BigInt(request), request, ...limits })),
       ({ transaction }) => {
         accepted.set(transaction.id, request);
         ids.set(request, transaction.id);
@@ -90,28 +89,21 @@ export function createCellCallers({ story, relayer, service, time, clock, log, f
     idOf: (request) => ids.get(request),
     isCalling: () => openCalls > 0,
     areAllAccepted: () => accepted.size === 3 + story.more.length,
-    sendFirst: () => send(1, {}),
+    sendFirst: () => send(1),
     sendOthers() {
-      send(2, {
-        data: `0x${'ab'.repeat(20)}`,
-        gasLimit: 200_000n,
-        validUntilMs: action === 'expiry' ? clock.nowMs() + at.validUntil - at.second : undefined,
-      });
-      for (const request of story.more) send(request, {});
-      send(3, subject.world === 'reverting' ? { data: revertingData, gasLimit: 200_000n } : { data: `0x${'cd'.repeat(20)}` });
+      send(2, { validUntilMs: action === 'expiry' ? clock.nowMs() + at.validUntil - at.second : undefined });
+      for (const request of story.more) send(request);
+      send(3);
     },
     act() {
       const id = ids.get(2);
       if (id === undefined) return;
-      if (action === 'replace') call('replace 2', (deps) => replaceTransaction(deps, relayer, id, payment({ valueWei: 22n })));
+      if (action === 'replace')
+        call('replace 2', (deps) => replaceTransaction(deps, relayer, id, world.content({ amount: 22n, request: 2 })));
       if (action === 'cancel') call('cancel 2', (deps) => cancelTransaction(deps, relayer, id));
     },
     forgetCalls() {
       openCalls = 0;
     },
   };
-}
-
-function payment(content: Partial<EvmRequest>): EvmRequest {
-  return evmRequest({ to: `0x${'99'.repeat(20)}`, speed: 'average', ...content });
 }

@@ -1,28 +1,23 @@
-import { createEvmChain } from '../../../src/chains/evm/evm-chain.js';
 import type { DurationClock } from '../../../src/core/work/clock.js';
 import type { Random } from '../../support/seeded-random.js';
 import type { SimDatabase } from '../database.js';
 import type { EventLog } from '../event-log.js';
-import type { Auditor } from '../evm/auditor.js';
-import { decodeTransaction } from '../evm/transaction.js';
 import { Violation } from '../records.js';
-import { type Service, type SimRelayer, startService } from '../service.js';
+import { type Service, startService } from '../service.js';
 import type { VirtualTime } from '../virtual-time.js';
-import type { CellChain } from './cell-chain.js';
 import { rpcTimeoutMs, type Story } from './cell-story.js';
+import type { CellWorld } from './cell-world.js';
 import type { Liar } from './liar.js';
 
 /** The world of a cell, as the service sees it. */
 export interface CellServiceParts {
   readonly story: Story;
-  readonly chain: Pick<CellChain, 'nodes' | 'network'>;
+  readonly world: Pick<CellWorld, 'one' | 'answer' | 'openChain' | 'broadcasts' | 'auditor'>;
   readonly liar: Liar;
-  readonly relayers: readonly SimRelayer[];
   readonly database: SimDatabase;
   readonly time: VirtualTime;
   readonly clock: DurationClock;
   readonly random: Random;
-  readonly auditor: Pick<Auditor, 'broadcast' | 'received'>;
   readonly log: EventLog;
   /** Runs a task whose failure is that of the cell. */
   guarded(task: () => void): void;
@@ -30,18 +25,17 @@ export interface CellServiceParts {
 
 /** Starts a process of the service. */
 export function startCellService(parts: CellServiceParts): Service {
-  const { story, chain, liar, relayers, database, time, clock, random, auditor, log, guarded } = parts;
-  const { nodes, network } = chain;
+  const { story, world, liar, database, time, clock, random, log, guarded } = parts;
   const { roles } = story;
 
   function noteSent(host: string, body: string): void {
     const calls = [JSON.parse(body)].flat() as { readonly method: string; readonly params: readonly unknown[] }[];
-    log.write(`> ${host} ${calls.map(({ method, params }) => `${method.slice(4)}(${JSON.stringify(params).slice(1, 60)})`).join(' ')}`);
-    for (const { method, params } of calls) {
-      if (method !== 'eth_sendRawTransaction') continue;
-      const { hash } = decodeTransaction(String(params[0]));
-      auditor.broadcast(hash, clock.nowMs(), 2 * rpcTimeoutMs);
-      auditor.received(hash);
+    log.write(
+      `> ${host} ${calls.map(({ method, params }) => `${method.replace('eth_', '')}(${(JSON.stringify(params) ?? '').slice(1, 60)})`).join(' ')}`,
+    );
+    for (const hash of world.broadcasts(body)) {
+      world.auditor.broadcast(hash, clock.nowMs(), 2 * rpcTimeoutMs);
+      world.auditor.received(hash);
     }
   }
 
@@ -57,13 +51,13 @@ export function startCellService(parts: CellServiceParts): Service {
       delayMs: () => 20,
       sent: (host, body) => guarded(() => noteSent(host, body)),
       answer(host, body) {
-        const answer = (one: string): string => nodes[indexOf(host)]?.answer(one) ?? '';
+        const answer = (one: string): string => world.answer(indexOf(host), one);
         return roles[indexOf(host)] === 'liar' ? liar.answer(body, answer) : answer(body);
       },
     },
     clock,
-    relayers,
-    openChain: (given) => createEvmChain({ ...given, network, rpcUrls: network.rpcUrls }),
+    relayers: [world.one],
+    openChain: world.openChain,
     random: random.fork(`service ${time.elapsedMs()}`),
     rpcTimeoutMs,
     commitFate: () => 'done',

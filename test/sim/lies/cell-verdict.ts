@@ -2,8 +2,8 @@ import type { SimDatabase } from '../database.js';
 import { finals, require, Violation } from '../records.js';
 import type { Service } from '../service.js';
 import type { CellCallers } from './cell-callers.js';
-import type { CellChain } from './cell-chain.js';
 import { at, healMs, held, type Story } from './cell-story.js';
+import type { CellWorld } from './cell-world.js';
 
 /** Everything is final within this time after the last request if one endpoint is honest, or after the lies. */
 const maxHealingMs = 300_000;
@@ -27,12 +27,12 @@ export interface CellVerdictParts {
   readonly story: Story;
   readonly database: Pick<SimDatabase, 'query'>;
   readonly callers: Pick<CellCallers, 'accepted' | 'idOf' | 'isCalling' | 'areAllAccepted'>;
-  readonly chain: Pick<CellChain, 'nextNonce'>;
+  readonly world: Pick<CellWorld, 'isSecondSlotUsed'>;
   service(): Service;
 }
 
 /** Creates the verdict. */
-export function createCellVerdict({ story, database, callers, chain, service }: CellVerdictParts): CellVerdict {
+export function createCellVerdict({ story, database, callers, world, service }: CellVerdictParts): CellVerdict {
   const { roles, hasHonest, isEnding } = story;
   const { subject, oddity, action } = story.cell;
   const { accepted } = callers;
@@ -51,7 +51,7 @@ export function createCellVerdict({ story, database, callers, chain, service }: 
   // An account without balance cannot pay for a self-transfer, and the only endpoint says that it has none.
   const isBroke = subject.name === 'balance' && oddity === '0';
   const mustFree = !hasHonest && subject.isDispensable !== false && isEnding && !isBroke;
-  const isFreed = (): boolean => (subject.isDispensable === true ? isFinal(callers.idOf(2)) : chain.nextNonce() > 1);
+  const isFreed = (): boolean => (subject.isDispensable === true ? isFinal(callers.idOf(2)) : world.isSecondSlotUsed());
 
   /** With one endpoint, a refusal counts after a while, and an estimate decides the gas. */
   function mayFail(status: string, id: string): boolean {

@@ -1,5 +1,7 @@
+import type { NetworkType } from '../../../src/core/records/network.js';
 import { type Oddity, oddAmounts, oddAnswers, shifts } from './oddities.js';
-import { type Subject, subjects } from './subjects.js';
+import { questionnaires } from './questionnaires.js';
+import type { Subject } from './subjects.js';
 
 /** The endpoints of a network: which of them lies, and whether another one tells the truth. */
 export const endpointSets = {
@@ -22,8 +24,12 @@ export interface Cell {
   readonly action: (typeof actions)[number];
 }
 
-/** All cells: each question of the table × oddity × endpoints × action. */
-export function allCells(): readonly Cell[] {
+/** The story of these answers contradicts nothing that another question shows. */
+const headNames: ReadonlySet<string> = new Set(['head.number', 'latestLedger.sequence', 'position.absoluteSlot']);
+
+/** All cells of a network: each question of its table × oddity × endpoints × action. */
+export function allCells(network: NetworkType): readonly Cell[] {
+  const { subjects } = questionnaires[network];
   const odd = [
     ...subjects('answers').flatMap((subject) => oddAnswers.map((oddity) => ({ subject, oddity }))),
     ...subjects('amounts').flatMap((subject) => oddAmounts.map((oddity) => ({ subject, oddity }))),
@@ -32,15 +38,15 @@ export function allCells(): readonly Cell[] {
     .filter(({ question }) => question === 'receipt')
     .map((subject) => ({ subject, oddity: 'forged' as const }));
   const shifted = subjects('amounts')
-    .filter(({ name }) => name === 'head.number')
+    .filter(({ name }) => headNames.has(name))
     .flatMap((subject) => (Object.keys(shifts) as readonly (keyof typeof shifts)[]).map((oddity) => ({ subject, oddity })));
   const sets = Object.keys(endpointSets) as readonly Cell['endpoints'][];
   return [...odd, ...forged, ...shifted].flatMap(({ subject, oddity }) =>
     sets
-      .filter((endpoints) => isFair(oddity, endpoints))
+      .filter((endpoints) => isFair(subject, oddity, endpoints))
       .flatMap((endpoints) =>
         actions.map((action) => ({
-          name: [subject.name, oddity, endpoints, action].join(' / '),
+          name: [network === 'evm' ? subject.name : `${network}: ${subject.name}`, oddity, endpoints, action].join(' / '),
           subject,
           oddity,
           endpoints,
@@ -50,10 +56,14 @@ export function allCells(): readonly Cell[] {
   );
 }
 
-/** Nothing contradicts the story of the only endpoint. */
-function isFair(oddity: Oddity, endpoints: Cell['endpoints']): boolean {
-  return endpoints !== 'the only URL' || !(oddity === 'forged' || oddity === 'blocks shifted up' || oddity === 'blocks shifted down');
+/** Nothing contradicts the story of the only endpoint. Off EVM that is all that it shows, and only what shows nothing is left. */
+function isFair({ network }: Subject, oddity: Oddity, endpoints: Cell['endpoints']): boolean {
+  if (endpoints !== 'the only URL') return true;
+  if (network !== 'evm') return showsNothing.has(oddity);
+  return !(oddity === 'forged' || oddity === 'blocks shifted up' || oddity === 'blocks shifted down');
 }
+
+const showsNothing: ReadonlySet<Oddity> = new Set(['unknown words', 'method missing', 'null', 'malformed', 'time-out']);
 
 /** A number that a name determines. */
 export function digestOf(name: string): number {

@@ -1,8 +1,8 @@
 import type { VirtualTime } from '../virtual-time.js';
-import { createForger } from './forger.js';
+import type { CellWorld } from './cell-world.js';
 import { durationOf, type Oddity, oddReply, shifts } from './oddities.js';
-import { renumbered } from './renumberer.js';
-import { asks, type Subject } from './subjects.js';
+import { questionnaires } from './questionnaires.js';
+import type { Subject } from './subjects.js';
 
 /** What makes a node lie about one question. */
 export interface Liar {
@@ -17,6 +17,7 @@ export interface Liar {
 interface LiarOptions {
   readonly subject: Subject;
   readonly oddity: Oddity;
+  readonly world: Pick<CellWorld, 'renumbered' | 'createForger'>;
   readonly time: VirtualTime;
   readonly fromMs: number;
   /** When the node heals; null: never. */
@@ -34,11 +35,12 @@ export interface Call {
 export type Reply = { readonly id: unknown } & Readonly<Record<string, unknown>>;
 
 /** Makes a liar. */
-export function createLiar({ subject, oddity, time, fromMs, untilMs }: LiarOptions): Liar {
+export function createLiar({ subject, oddity, world, time, fromMs, untilMs }: LiarOptions): Liar {
   /** What the node answered first since it is odd, by call. */
   const first = new Map<string, Reply>();
   const duration = durationOf(oddity);
-  const forger = createForger();
+  const forger = world.createForger();
+  const { asks } = questionnaires[subject.network];
   let told = 0;
 
   function isOdd({ method, params }: Call): boolean {
@@ -60,7 +62,7 @@ export function createLiar({ subject, oddity, time, fromMs, untilMs }: LiarOptio
       return answer ?? own();
     }
     told += 1;
-    if (oddity === 'blocks shifted up' || oddity === 'blocks shifted down') return renumbered(call, shifts[oddity], ask);
+    if (oddity === 'blocks shifted up' || oddity === 'blocks shifted down') return world.renumbered(call, shifts[oddity], ask);
     if (oddity !== 'stale for ever') return oddReply(oddity, subject.amount, method, id, own);
     const key = JSON.stringify([method, params]);
     const known = first.get(key) ?? own();

@@ -1,20 +1,17 @@
-import type { Relayer } from '../../../src/core/records/relayer.js';
-import { createLocalSigner } from '../../../src/signers/local/local-signer.js';
-import { evmRelayer } from '../../support/evm.js';
 import { createRandom } from '../../support/seeded-random.js';
 import { openSimDatabase } from '../database.js';
 import { createEventLog } from '../event-log.js';
-import { type Auditor, createAuditor } from '../evm/auditor.js';
-import { foreignTransfer } from '../evm/transaction.js';
 import { Violation } from '../records.js';
 import { createSkewedClock, createVirtualTime } from '../virtual-time.js';
 import { createCellCallers } from './cell-callers.js';
-import { createCellChain } from './cell-chain.js';
 import { startCellService } from './cell-service.js';
-import { at, chainId, confirmations, gwei, healMs, storyOf } from './cell-story.js';
+import { at, healMs, storyOf } from './cell-story.js';
 import { createCellVerdict } from './cell-verdict.js';
 import { type Cell, digestOf } from './cells.js';
+import { createEvmCell } from './evm-cell.js';
 import { createLiar } from './liar.js';
+import { createSolanaCell } from './solana-cell.js';
+import { createStellarCell } from './stellar-cell.js';
 
 /** What became of a cell. */
 export interface CellResult {
@@ -28,6 +25,8 @@ export interface CellResult {
   readonly tail: readonly string[];
 }
 
+const createWorld = { evm: createEvmCell, stellar: createStellarCell, solana: createSolanaCell } as const;
+
 const maxEventsAtOnce = 20_000;
 
 /** Runs one cell in virtual time. */
@@ -39,8 +38,6 @@ export async function runCell(cell: Cell): Promise<CellResult> {
   const clock = createSkewedClock(time);
   const log = createEventLog(20_000, time.elapsedMs);
   const database = await openSimDatabase();
-  const signer = createLocalSigner({ id: 's1', privateKey: Buffer.alloc(32, 9) });
-  const account = signer.address.toLowerCase();
   let failure: unknown = null;
   const fail = (error: unknown): void => {
     failure ??= error;
@@ -53,48 +50,22 @@ export async function runCell(cell: Cell): Promise<CellResult> {
     }
   };
 
-  const chain = await createCellChain({ story, account, random, time, log, built: (block) => auditor.built(block), guarded });
-  const { ledger, network } = chain;
-  const relayer: Relayer = {
-    ...evmRelayer(signer.address, { maxInFlight: subject.world === 'automatic' ? null : story.isBusy ? 64 : 16 }),
-    network,
-    notificationId: 'hook',
-  };
-  const callers = createCellCallers({ story, relayer, service: () => service, time, clock, log, fail });
   /** The payment of request 2 has two contents if it is replaced. */
   const owners = new Map([1n, 2n, 3n, 22n, ...story.more.map(BigInt)].map((amount) => [amount, amount === 22n ? 2 : Number(amount)]));
-  const auditor: Auditor = createAuditor({
-    database,
-    ledger,
-    orders: { requestOf: (amount) => owners.get(amount), accepted: () => callers.accepted, highestPriceWei: () => 0n },
-    accounts: [{ relayerId: relayer.id, account: relayer.address }],
-    confirmations,
-    faults: new Set(['invented blocks', 'lag', 'nonce lie']),
-    elapsedMs: time.elapsedMs,
-    told: { market: 'by liars', chain: story.hasHonest ? 'by one that is honest too' : 'by liars alone' },
-  });
-  const liar = createLiar({ subject, oddity, time, fromMs: story.liesFromMs, untilMs: story.hasHonest ? null : healMs });
-  const relayers = [{ relayer, signer }];
-  const start = () => startCellService({ story, chain, liar, relayers, database, time, clock, random, auditor, log, guarded });
+  const orders = {
+    requestOf: (amount: bigint) => owners.get(amount),
+    accepted: (): ReadonlyMap<string, number> => callers.accepted,
+    sent: () => owners.size,
+  };
+  const world = await createWorld[subject.network]({ story, random, time, clock, log, database, orders, guarded });
+  const { auditor, one } = world;
+  const callers = createCellCallers({ story, relayer: one.relayer, world, service: () => service, time, clock, log, fail });
+  const liar = createLiar({ subject, oddity, world, time, fromMs: story.liesFromMs, untilMs: story.hasHonest ? null : healMs });
+  const start = () => startCellService({ story, world, liar, database, time, clock, random, log, guarded });
   let service = start();
-  const verdict = createCellVerdict({ story, database, callers, chain, service: () => service });
+  const verdict = createCellVerdict({ story, database, callers, world, service: () => service });
 
-  /** Another service uses the key. */
-  async function useKey(): Promise<void> {
-    const transaction = await foreignTransfer({
-      chainId,
-      signer,
-      nonce: BigInt(chain.nextNonce()),
-      to: `0x${'77'.repeat(20)}`,
-      maxFeePerGasWei: 60n * gwei,
-      maxPriorityFeePerGasWei: 10n * gwei,
-    });
-    log.write(`foreign use of nonce ${transaction.nonce}`);
-    auditor.usedElsewhere();
-    chain.gossip(transaction, null);
-  }
-
-  time.after(100, () => guarded(chain.buildBlock));
+  time.after(100, () => guarded(world.begin));
   time.after(at.first, callers.sendFirst);
   time.after(at.second, callers.sendOthers);
   time.after(at.act, callers.act);
@@ -103,7 +74,7 @@ export async function runCell(cell: Cell): Promise<CellResult> {
       log.write('killed');
       service.kill();
       callers.forgetCalls();
-      useKey().catch(fail);
+      world.useKey().catch(fail);
     });
     time.after(at.act, () => {
       service = start();

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { networkTypes } from '../../../src/core/records/network.js';
 import { allCells, type Cell, digestOf } from './cells.js';
 import { type CellResult, runCell } from './run-cell.js';
 
@@ -7,12 +8,14 @@ import { type CellResult, runCell } from './run-cell.js';
  *
  *     npm run suite -- lies                       all cells
  *     npm run suite -- lies --tenth               a fixed tenth of them
+ *     npm run suite -- lies --network stellar     those of one network
  *     npm run suite -- lies --cell 'balance / null / the only URL / cancel'     one cell, with its last events
  *     npm run suite -- lies --name balance        the cells with this in their names
  */
 
 const { values } = parseArgs({
   options: {
+    network: { type: 'string', multiple: true, default: ['evm'] },
     tenth: { type: 'boolean', default: false },
     part: { type: 'string' },
     cell: { type: 'string' },
@@ -27,7 +30,7 @@ function print(line: string): void {
 }
 
 function chosen(): readonly Cell[] {
-  const all = allCells();
+  const all = networkTypes.filter((type) => values.network.includes(type)).flatMap(allCells);
   if (values.cell !== undefined) {
     const cells = all.filter(({ name }) => name === values.cell);
     if (cells.length === 0) throw new Error(`no cell is named ${JSON.stringify(values.cell)}`);
@@ -50,7 +53,8 @@ let failed = 0;
 for (const cell of cells) {
   const result = await runCell(cell);
   results.push(result);
-  told.set(cell.subject.name, (told.get(cell.subject.name) ?? 0) + result.told);
+  const subject = cell.name.split(' / ')[0] ?? '';
+  told.set(subject, (told.get(subject) ?? 0) + result.told);
   let { violation } = result;
   if (rejection !== null) violation = `nothing handles a rejection: ${rejection instanceof Error ? rejection.stack : String(rejection)}`;
   rejection = null;

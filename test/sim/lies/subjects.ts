@@ -1,15 +1,10 @@
-import { genesisAnchor, questions } from '../../../src/chains/evm/questions.js';
-
-/**
- * The name of a question of the table. Only WebSockets get the one for announcements of heads, and nothing waits for its answer; only quotes
- * ask the simulation, and nothing is decided by them.
- */
-export type QuestionName = Exclude<keyof typeof questions, 'newHeads' | 'simulation'>;
+import type { Entry } from '../../../src/chains/rpc/question.js';
+import type { NetworkType } from '../../../src/core/records/network.js';
 
 /** How nodes can lie about a question, and the world in which the service asks it. */
-interface Lies<N extends QuestionName> {
+export interface Lies<A extends readonly unknown[]> {
   /** Two sets of arguments: what does not differ between their parameters is how the question is recognized on the wire. */
-  readonly samples: readonly [Parameters<(typeof questions)[N]>, Parameters<(typeof questions)[N]>];
+  readonly samples: readonly [A, A];
   /** The amounts in the answer, by the name of their member; the empty name: the answer itself. */
   readonly amounts: readonly string[];
   readonly world?: WorldKind;
@@ -19,166 +14,123 @@ interface Lies<N extends QuestionName> {
 
 /**
  * What makes the service ask a question. `quiet`: others pay no priority fee; `dear`: they pay much. `pruned`: nodes have no nonces by block
- * number. `skipping`: they have no block at some numbers. `busy`: one block holds many transactions of the account.
+ * number. `skipping`: they have no block at some numbers. `busy`: one block holds many transactions of the account. `contract`: payments
+ * are calls.
  */
-export type WorldKind = 'usual' | 'quiet' | 'dear' | 'legacy' | 'optimism' | 'reverting' | 'automatic' | 'pruned' | 'skipping' | 'busy';
-
-const account = `0x${'12'.repeat(20)}`;
-const [hash, otherHash] = [`0x${'ab'.repeat(32)}`, `0x${'cd'.repeat(32)}`];
-const call = { from: account, to: account, valueWei: 1n, data: '0x12' };
-const other = { from: `0x${'34'.repeat(20)}`, to: null, valueWei: 2n, data: null };
-const ofBlock = ['number', 'timestamp', 'baseFeePerGas', 'gasLimit'];
-
-/** One entry for each question, so that none can be without lies. */
-const lies: { readonly [N in QuestionName]: Lies<N> } = {
-  chainId: { samples: [[], []], amounts: [''] },
-  head: { samples: [[], []], amounts: ofBlock },
-  anchor: { samples: [[genesisAnchor], [genesisAnchor]], amounts: ['number'] },
-  block: { samples: [[1n], [2n]], amounts: ofBlock },
-  blockHash: { samples: [[1n], [2n]], amounts: [] },
-  blockOfHash: { samples: [[hash], [otherHash]], amounts: ['number'], world: 'skipping' },
-  usesInBlock: {
-    samples: [
-      [1n, 1n, account],
-      [1n, 2n, account],
-    ],
-    amounts: ['number', 'nonce'],
-  },
-  pricesInBlock: {
-    samples: [[1n], [2n]],
-    amounts: ['gasPrice', 'maxFeePerGas', 'maxPriorityFeePerGas', 'baseFeePerGas'],
-    world: 'dear',
-    isDispensable: true,
-  },
-  hashesInBlock: { samples: [[1n], [2n]], amounts: [] },
-  newestNonce: { samples: [[account], [other.from]], amounts: [''], world: 'pruned' },
-  nonceAt: {
-    samples: [
-      [account, 1n],
-      [other.from, 2n],
-    ],
-    amounts: [''],
-  },
-  balance: { samples: [[account], [other.from]], amounts: [''], isDispensable: true },
-  code: { samples: [[account], [other.from]], amounts: [], world: 'automatic', isDispensable: true },
-  feeHistory: {
-    samples: [
-      [4n, [1]],
-      [5n, [2]],
-    ],
-    amounts: ['oldestBlock', 'baseFeePerGas', 'gasUsedRatio', 'reward'],
-    isDispensable: true,
-  },
-  gasPrice: { samples: [[], []], amounts: [''], world: 'legacy', isDispensable: true },
-  priorityFee: { samples: [[], []], amounts: [''], world: 'quiet', isDispensable: true },
-  gasEstimate: {
-    samples: [
-      [call, '0x1'],
-      [other, '0x2'],
-    ],
-    amounts: [''],
-    isDispensable: true,
-  },
-  dryRun: {
-    samples: [
-      [call, 1n, '0x1'],
-      [other, 2n, '0x2'],
-    ],
-    amounts: [],
-    isDispensable: true,
-  },
-  revert: {
-    samples: [
-      [{ from: account, value: '0x1', gas: '0x1' }, 1n],
-      [{ from: other.from, value: '0x2', gas: '0x2' }, 2n],
-    ],
-    amounts: [],
-    world: 'reverting',
-  },
-  publishingFee: {
-    samples: [[{ to: account, data: '0x12' }], [{ to: other.from, data: '0x34' }]],
-    amounts: [''],
-    world: 'optimism',
-    isDispensable: true,
-  },
-  receipt: {
-    samples: [[hash], [otherHash]],
-    amounts: ['status', 'gasUsed', 'effectiveGasPrice', 'blockNumber'],
-    isDispensable: 'on the chain',
-  },
-  blockReceipts: { samples: [[1n], [2n]], amounts: ['status', 'gasUsed', 'blockNumber'], world: 'busy' },
-  transaction: { samples: [[hash], [otherHash]], amounts: ['nonce', 'blockNumber'] },
-  broadcast: { samples: [['0x02'], ['0x03']], amounts: [] },
-};
+export type WorldKind =
+  | 'usual'
+  | 'quiet'
+  | 'dear'
+  | 'legacy'
+  | 'optimism'
+  | 'reverting'
+  | 'automatic'
+  | 'pruned'
+  | 'skipping'
+  | 'busy'
+  | 'contract';
 
 /** A question, or an amount in its answer, as the subject of a lie. */
 export interface Subject {
+  readonly network: NetworkType;
   readonly name: string;
-  readonly question: QuestionName;
+  readonly question: string;
   readonly amount: string | null;
   readonly world: WorldKind;
   readonly isDispensable: boolean | 'on the chain';
 }
 
-const names = Object.keys(lies) as readonly QuestionName[];
-
-/** The subjects that lies of any kind have, or those about amounts. Questions that are the same on the wire, in one world, are one. */
-export function subjects(about: 'answers' | 'amounts'): readonly Subject[] {
-  const seen = new Set<string>();
-  return names.flatMap((question): readonly Subject[] => {
-    const { amounts, world = 'usual', isDispensable = false } = lies[question];
-    const isAlike = seen.size === seen.add(JSON.stringify([questions[question].entry.method, patternOf(question), world])).size;
-    const of = (amount: string | null): Subject => ({
-      name: amount === null || amount === '' ? question : `${question}.${amount}`,
-      question,
-      amount,
-      world,
-      isDispensable,
-    });
-    if (about === 'amounts') return amounts.map(of);
-    return isAlike ? [] : [of(null)];
-  });
-}
-
 type Params = readonly unknown[];
 
-const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null && !Array.isArray(value);
-
-/** The parameters with null for each that can be anything, and the member names that objects always have. */
-function patternOf(question: QuestionName): Params {
-  const [one = [], another = []] = lies[question].samples.map(
-    (args) => (questions[question] as unknown as (...args: Params) => { readonly params: Params })(...args).params,
-  );
-  return one.map((param, index) => {
-    const twin = another[index];
-    if (isObject(param) && isObject(twin)) return Object.keys(param).filter((key) => key !== 'to' && key in twin);
-    return JSON.stringify(param) === JSON.stringify(another[index]) ? param : null;
-  });
+/** A call on the wire, without its id. */
+export interface AskedCall {
+  readonly method: string;
+  readonly params?: unknown;
 }
 
-const patterns = new Map(names.map((name) => [name, patternOf(name)]));
+/** What can be a lie of the nodes of a network. */
+export interface Questionnaire {
+  /** The subjects that lies of any kind have, or those about amounts. Questions that are the same on the wire, in one world, are one. */
+  subjects(about: 'answers' | 'amounts'): readonly Subject[];
+  /** True if a call on the wire asks this question, and not another one of the table that fits better. */
+  asks(question: string, call: AskedCall): boolean;
+}
 
-/** How closely these parameters fit a question; null: they do not. */
-function fit(question: QuestionName, params: Params): number | null {
-  const pattern = patterns.get(question) ?? [];
-  // Some nodes take no block for an estimate.
-  if (pattern.length !== params.length && question !== 'gasEstimate') return null;
-  let closeness = 0;
-  for (const [index, wanted] of pattern.entries()) {
-    const param = params[index];
-    if (wanted === null || (param === undefined && question === 'gasEstimate')) continue;
-    if (Array.isArray(wanted)) {
-      if (typeof param !== 'object' || param === null || !wanted.every((key) => key in param)) return null;
-      closeness += wanted.length;
-    } else if (wanted !== param) return null;
-    else closeness += 10;
+type Table = Readonly<Record<string, { readonly entry: Pick<Entry<readonly never[], unknown>, 'method'> }>>;
+
+/** Makes it of a table of questions, with one entry for each, so that none can be without lies. */
+export function createQuestionnaire(
+  network: NetworkType,
+  questions: Table,
+  lies: Readonly<Record<string, Lies<readonly unknown[]>>>,
+): Questionnaire {
+  const names = Object.keys(lies);
+  const liesOf = (question: string) => lies[question] as Lies<readonly unknown[]>;
+  const methodOf = (question: string): string => questions[question]?.entry.method ?? '';
+
+  /** The parameters with null for each that can be anything, and the member names that objects always have. */
+  function patternOf(question: string): Params {
+    const ask = questions[question] as unknown as (...args: Params) => { readonly params: unknown };
+    const [one = [], another = []] = liesOf(question).samples.map((args: Params) => listOf(ask(...args).params));
+    return one.map((param, index) => {
+      const twin = another[index];
+      if (isObject(param) && isObject(twin)) return Object.keys(param).filter((key) => key !== 'to' && key in twin);
+      return JSON.stringify(param) === JSON.stringify(another[index]) ? param : null;
+    });
   }
-  return closeness;
+
+  const patterns = new Map(names.map((name) => [name, patternOf(name)]));
+
+  /** How closely these parameters fit a question; null: they do not. */
+  function fit(question: string, params: Params): number | null {
+    const pattern = patterns.get(question) ?? [];
+    // Some nodes take no block for an estimate.
+    if (pattern.length !== params.length && question !== 'gasEstimate') return null;
+    let closeness = 0;
+    for (const [index, wanted] of pattern.entries()) {
+      const param = params[index];
+      if (wanted === null || (param === undefined && question === 'gasEstimate')) continue;
+      if (Array.isArray(wanted)) {
+        if (typeof param !== 'object' || param === null || !wanted.every((key) => key in param)) return null;
+        closeness += wanted.length;
+      } else if (wanted !== param) return null;
+      else closeness += 10;
+    }
+    return closeness;
+  }
+
+  return {
+    subjects(about) {
+      const seen = new Set<string>();
+      return names.flatMap((question): readonly Subject[] => {
+        const { amounts, world = 'usual', isDispensable = false } = liesOf(question);
+        const isAlike = seen.size === seen.add(JSON.stringify([methodOf(question), patterns.get(question), world])).size;
+        const of = (amount: string | null): Subject => ({
+          network,
+          name: amount === null || amount === '' ? question : `${question}.${amount}`,
+          question,
+          amount,
+          world,
+          isDispensable,
+        });
+        if (about === 'amounts') return amounts.map(of);
+        return isAlike ? [] : [of(null)];
+      });
+    },
+    asks(question, { method, params }) {
+      if (methodOf(question) !== method) return false;
+      const given = listOf(params);
+      const own = fit(question, given);
+      return own !== null && names.every((name) => methodOf(name) !== method || (fit(name, given) ?? -1) <= own);
+    },
+  };
 }
 
-/** True if a call on the wire asks this question, and not another one of the table that fits better. */
-export function asks(question: QuestionName, { method, params }: { readonly method: string; readonly params: Params }): boolean {
-  if (questions[question].entry.method !== method) return false;
-  const own = fit(question, params);
-  return own !== null && names.every((name) => questions[name].entry.method !== method || (fit(name, params) ?? -1) <= own);
+/** Stellar's parameters are one object, or none. */
+function listOf(params: unknown): Params {
+  return Array.isArray(params) ? params : params === null || params === undefined ? [] : [params];
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
