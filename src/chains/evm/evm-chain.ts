@@ -14,6 +14,7 @@ import type { RpcOptions } from '../rpc/endpoint.js';
 import { firstFor } from '../rpc/endpoint-selector.js';
 import { NodeError, nodeUnavailable } from '../rpc/node-error.js';
 import { createNodes } from '../rpc/nodes.js';
+import type { Rpc } from '../rpc/rpc.js';
 import { latestBlockKey, quantityOf } from './answer.js';
 import { createBranch } from './branch.js';
 import { createBroadcaster, isBelowMinimum } from './broadcast.js';
@@ -192,11 +193,7 @@ export function createEvmChain(options: EvmChainOptions): EvmChain {
         memory.recall(`${required} confirmations at ${head.hash}`, () => confirmations.finalBlock(head, required)),
       isDisputed: confirmations.isDisputed,
       maxInFlight: async (account) => ((await hasDelegatedCode(account)) ? 1 : null),
-      async cannotFail({ fields }, blockNumber) {
-        const { to, data } = onNetwork('evm', fields);
-        if (to === null || (data !== null && data !== '0x') || BigInt(to) <= highestPrecompile) return false;
-        return (await rpc.opinions(questions.code(to, quantityOf(blockNumber)))).every((code) => code === '0x');
-      },
+      cannotFail: ({ fields }, blockNumber) => runsNoCode(rpc, onNetwork('evm', fields), blockNumber),
       readAgain: receipts.readAgain,
       async areGone(hashes) {
         const answers = await rpc.batch(hashes.map(questions.transaction), { first: 'head' });
@@ -218,4 +215,10 @@ export function createEvmChain(options: EvmChainOptions): EvmChain {
 
 function speedOf(content: Content | null): Speed | null {
   return content?.network === 'evm' && content.pricing.kind === 'speed' ? content.pricing.speed : null;
+}
+
+/** True if every endpoint shows the receiver without code in this block, so that a payment to it cannot have failed. */
+async function runsNoCode(rpc: Rpc, { to, data }: EvmDraft, blockNumber: bigint): Promise<boolean> {
+  if (to === null || (data !== null && data !== '0x') || BigInt(to) <= highestPrecompile) return false;
+  return (await rpc.opinions(questions.code(to, quantityOf(blockNumber)))).every((code) => code === '0x');
 }
