@@ -164,14 +164,12 @@ describe('local Stellar: the ledger', () => {
       assert.equal(send(ledger, poor.build([pay(bob.address)], { feeStroops: 150n })), 'PENDING');
     });
 
-    it('local Stellar: the ledger rejects at once invalid operations, and kinds that it does not model', () => {
+    it('local Stellar: the ledger rejects at once invalid operations', () => {
       const { ledger, alice, bob } = rig();
       assert.equal(send(ledger, alice.build([])), 'txMissingOperation 100');
       const bad = xdr.Operation.fromXdr(pay(bob.address).toXdr());
       change(xdr.expectUnionVariant(bad.body, 'payment').paymentOp, { amount: -1n });
       assert.equal(send(ledger, alice.build([bad])), 'txFailed 100 paymentMalformed');
-      const withdrawal = { liquidityPoolId: 'ab'.repeat(32), amount: '1', minAmountA: '1', minAmountB: '1' };
-      assert.equal(send(ledger, alice.build([Operation.liquidityPoolWithdraw(withdrawal)])), 'txFailed 100 opNotSupported');
     });
   });
 
@@ -375,7 +373,7 @@ describe('local Stellar: the ledger', () => {
       assert.equal(step(alice, pay(bob.address, '11', gold)), 'paymentUnderfunded');
       assert.equal(step(alice, pay(bob.address, '4', gold)), 'paymentSuccess');
       assert.equal(step(alice, pay(issuer.address, '6', gold)), 'paymentSuccess');
-      assert.equal(step(bob, Operation.changeTrust({ asset: gold, limit: '0' })), 'changeTrustCannotDelete');
+      assert.equal(step(bob, Operation.changeTrust({ asset: gold, limit: '0' })), 'changeTrustInvalidLimit');
       assert.equal(step(alice, Operation.changeTrust({ asset: gold, limit: '0' })), 'changeTrustSuccess');
       const nobody = new Asset('GOLD', Keypair.random().publicKey());
       assert.equal(step(alice, Operation.changeTrust({ asset: nobody })), 'changeTrustNoIssuer');

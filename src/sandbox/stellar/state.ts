@@ -94,6 +94,26 @@ export interface Offer {
   readonly modifiedAt: number;
 }
 
+/** A pool of two assets with a constant product. */
+export interface LiquidityPool {
+  /** Lower-case hex. */
+  readonly id: string;
+  /** In the order of the protocol. */
+  readonly assets: readonly [a: xdr.Asset, b: xdr.Asset];
+  readonly reserves: readonly [a: bigint, b: bigint];
+  readonly shares: bigint;
+  readonly modifiedAt: number;
+}
+
+/** A line for the shares of a pool. */
+export interface PoolShares {
+  readonly account: string;
+  readonly poolId: string;
+  readonly balance: bigint;
+  readonly limit: bigint;
+  readonly modifiedAt: number;
+}
+
 /** A contract entry: instance, code or data. */
 export interface ContractEntry {
   readonly data: xdr.LedgerEntryData;
@@ -112,6 +132,10 @@ export interface LedgerState {
   readonly balances: Map<string, ClaimableBalance>;
   /** By id. */
   readonly offers: Map<string, Offer>;
+  /** By id. */
+  readonly pools: Map<string, LiquidityPool>;
+  /** By `poolSharesKey`. */
+  readonly poolShares: Map<string, PoolShares>;
   /** The last id of each kind of entry that has numbers (`idPool`). */
   readonly lastIds: Map<'offer', bigint>;
   /** Who pays the reserves of an entry, if not its owner, by the entry's name (reserves.ts). */
@@ -139,6 +163,8 @@ export function copyOf(state: LedgerState): LedgerState {
     data: new Map(state.data),
     balances: new Map(state.balances),
     offers: new Map(state.offers),
+    pools: new Map(state.pools),
+    poolShares: new Map(state.poolShares),
     lastIds: new Map(state.lastIds),
     sponsors: new Map(state.sponsors),
     futureSponsors: new Map(state.futureSponsors),
@@ -154,6 +180,8 @@ export function adopt(state: LedgerState, changed: LedgerState): void {
     'data',
     'balances',
     'offers',
+    'pools',
+    'poolShares',
     'lastIds',
     'sponsors',
     'futureSponsors',
@@ -210,6 +238,11 @@ export function trustlineKey(account: string, asset: xdr.Asset): string {
   return `${account}:${asset.toXdr('base64')}`;
 }
 
+/** Returns the key of a line for the shares of a pool. */
+export function poolSharesKey(account: string, poolId: string): string {
+  return `${account}:pool ${poolId}`;
+}
+
 /** Returns the key of a named value. */
 export function dataKey(account: string, name: string): string {
   return `${account}:${name}`;
@@ -223,6 +256,8 @@ export function emptyState(): LedgerState {
     data: new Map(),
     balances: new Map(),
     offers: new Map(),
+    pools: new Map(),
+    poolShares: new Map(),
     lastIds: new Map(),
     sponsors: new Map(),
     futureSponsors: new Map(),

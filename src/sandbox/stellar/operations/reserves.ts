@@ -11,9 +11,14 @@ export interface Reserved {
   readonly count: number;
 }
 
-/** Returns an entry of an account that counts among its subentries. */
-export function subEntry(name: string, owner: string): Reserved {
-  return { name, owner, count: 1 };
+/** Returns an entry of an account that counts among its subentries, once for each of its reserves. */
+export function subEntry(name: string, owner: string, count = 1): Reserved {
+  return { name, owner, count };
+}
+
+/** Returns a line for the shares of a pool, by its key. */
+export function poolSharesEntry(key: string, owner: string): Reserved {
+  return subEntry(`line ${key}`, owner, 2);
 }
 
 /** Returns the entry of an account itself. */
@@ -55,7 +60,7 @@ export function sponsorOf({ state }: OperationContext, owner: string): string | 
 export function reserve(context: OperationContext, entry: Reserved, sponsor: string | null): boolean {
   const payer = sponsor ?? entry.owner;
   // A new account pays its own reserve with its starting balance, which is checked by its operation.
-  const isNewAccount = sponsor === null && entry.count === 2;
+  const isNewAccount = sponsor === null && entry.name === accountEntry(entry.owner ?? '').name;
   if (payer === null || (!isNewAccount && !canReserve(context, payer, entry.count))) return false;
   change(context, entry, null, sponsor);
   return true;
@@ -76,15 +81,25 @@ export function handOn(context: OperationContext, entry: Reserved, sponsor: stri
 
 /** Adds an entry to an account (see `reserve`). Returns false if who must pay its reserve cannot. */
 export function addSubEntry(context: OperationContext, name: string, owner: string): boolean {
-  if (!reserve(context, subEntry(name, owner), sponsorOf(context, owner))) return false;
-  count(context, owner, 1);
+  return addEntry(context, subEntry(name, owner), owner);
+}
+
+/** Adds a subentry of any number of reserves. */
+export function addEntry(context: OperationContext, entry: Reserved, owner: string): boolean {
+  if (!reserve(context, entry, sponsorOf(context, owner))) return false;
+  count(context, owner, entry.count);
   return true;
 }
 
 /** Removes an entry from an account. */
 export function removeSubEntry(context: OperationContext, name: string, owner: string): void {
-  release(context, subEntry(name, owner));
-  count(context, owner, -1);
+  removeEntry(context, subEntry(name, owner), owner);
+}
+
+/** Removes a subentry of any number of reserves. */
+export function removeEntry(context: OperationContext, entry: Reserved, owner: string): void {
+  release(context, entry);
+  count(context, owner, -entry.count);
 }
 
 function count({ state, header }: OperationContext, id: string, by: number): void {

@@ -7,6 +7,7 @@ import { createAccount } from './create-account.js';
 import { extendFootprintTtl, restoreFootprint } from './footprint.js';
 import { inflation } from './inflation.js';
 import { invokeHostFunction } from './invoke-host-function.js';
+import { liquidityPoolDeposit, liquidityPoolWithdraw } from './liquidity-pools.js';
 import { manageData } from './manage-data.js';
 import { createPassiveSellOffer, manageBuyOffer, manageSellOffer } from './manage-offers.js';
 import type { OperationRules } from './operation.js';
@@ -30,6 +31,8 @@ const rules: Readonly<Record<string, OperationRules>> = {
   extendFootprintTtl,
   inflation,
   createPassiveSellOffer,
+  liquidityPoolDeposit,
+  liquidityPoolWithdraw,
   manageBuyOffer,
   manageData,
   manageSellOffer,

@@ -1,7 +1,7 @@
 import { Asset, StrKey, xdr } from '@stellar/stellar-sdk';
-import { dataKey, type LedgerState, trustlineKey } from '../state.js';
+import { dataKey, type LedgerState, poolSharesKey, trustlineKey } from '../state.js';
 import { done, failed, type OperationRules } from './operation.js';
-import { accountEntry, handOn, type Reserved, sponsorOf, subEntry } from './reserves.js';
+import { accountEntry, handOn, poolSharesEntry, type Reserved, sponsorOf, subEntry } from './reserves.js';
 
 const { BeginSponsoringFutureReservesResult: Begun, EndSponsoringFutureReservesResult: Ended, RevokeSponsorshipResult: Revoked } = xdr;
 const begunOf = (result: xdr.BeginSponsoringFutureReservesResult) => xdr.OperationResultTr.beginSponsoringFutureReserves(result);
@@ -78,6 +78,10 @@ function entryOf(body: xdr.OperationBody, state: LedgerState | null): Reserved |
     }
     case 'trustline': {
       const { asset, accountId } = ledgerKey.trustLine;
+      if (asset.type === 'assetTypePoolShare') {
+        const key = poolSharesKey(addressOf(accountId), asset.liquidityPoolId.toXdr('hex'));
+        return found(state?.poolShares.has(key), poolSharesEntry(key, addressOf(accountId)));
+      }
       if (asset.type !== 'assetTypeCreditAlphanum4' && asset.type !== 'assetTypeCreditAlphanum12') return 'malformed';
       const key = trustlineKey(addressOf(accountId), Asset.fromOperation(xdr.Asset.fromXdr(asset.toXdr())).toXdrObject());
       return found(state?.trustlines.has(key), subEntry(`line ${key}`, addressOf(accountId)));

@@ -14,7 +14,7 @@ const authorizations = lineFlag.authorized | lineFlag.maintainsLiabilities;
 type FlagChange = 'done' | 'no line' | 'cannot revoke' | 'invalid';
 
 /**
- * A revocable issuer can take an authorization away, which ends the trustor's offers; others can only give one. There are no pools to end.
+ * A revocable issuer can take an authorization away, which ends the trustor's offers; others can only give one. Shares of pools stay.
  */
 function changeFlags(context: OperationContext, trustor: string, asset: xdr.Asset, next: (flags: number) => number): FlagChange {
   const { state, header, source } = context;

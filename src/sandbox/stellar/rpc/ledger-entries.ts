@@ -1,7 +1,19 @@
 import { StrKey, xdr } from '@stellar/stellar-sdk';
 import { remembered } from '../../remembered.js';
+import { poolFee } from '../operations/liquidity-pools.js';
 import { offerEntryOf } from '../operations/manage-offers.js';
-import { type Account, type ClaimableBalance, type DataEntry, dataKey, type LedgerState, type Trustline, trustlineKey } from '../state.js';
+import {
+  type Account,
+  type ClaimableBalance,
+  type DataEntry,
+  dataKey,
+  type LedgerState,
+  type LiquidityPool,
+  type PoolShares,
+  poolSharesKey,
+  type Trustline,
+  trustlineKey,
+} from '../state.js';
 
 /** An entry in the form of the RPC. */
 export interface FoundEntry {
@@ -19,8 +31,13 @@ export function findEntry(state: LedgerState, key: xdr.LedgerKey): FoundEntry | 
     return account === undefined ? null : { data: accountEntry(account), modifiedAt: account.modifiedAt, liveUntil: null };
   }
   if (kind === 'trustline') {
-    const asset = assetOf(key.trustLine.asset);
-    const line = asset === null ? undefined : state.trustlines.get(trustlineKey(addressOf(key.trustLine.accountId), asset));
+    const { asset, accountId: holder } = key.trustLine;
+    if (asset.type === 'assetTypePoolShare') {
+      const shares = state.poolShares.get(poolSharesKey(addressOf(holder), asset.liquidityPoolId.toXdr('hex')));
+      return shares === undefined ? null : { data: sharesEntry(shares), modifiedAt: shares.modifiedAt, liveUntil: null };
+    }
+    // The types of assets and of lines have the same encoding, except for pool shares.
+    const line = state.trustlines.get(trustlineKey(addressOf(holder), xdr.Asset.fromXdr(asset.toXdr())));
     return line === undefined ? null : { data: trustlineEntry(line), modifiedAt: line.modifiedAt, liveUntil: null };
   }
   if (kind === 'data') {
@@ -31,6 +48,10 @@ export function findEntry(state: LedgerState, key: xdr.LedgerKey): FoundEntry | 
     const found = state.offers.get(key.offer.offerId.toString());
     if (found === undefined || found.seller !== addressOf(key.offer.sellerId)) return null;
     return { data: xdr.LedgerEntryData.offer(offerEntryOf(found)), modifiedAt: found.modifiedAt, liveUntil: null };
+  }
+  if (kind === 'liquidityPool') {
+    const found = state.pools.get(key.liquidityPool.liquidityPoolId.toXdr('hex'));
+    return found === undefined ? null : { data: poolEntry(found, state), modifiedAt: found.modifiedAt, liveUntil: null };
   }
   if (kind === 'claimableBalance') {
     const found = state.balances.get(key.claimableBalance.balanceId.toXdr('hex'));
@@ -45,13 +66,6 @@ function addressOf(account: xdr.AccountId): string {
 
 function accountId(address: string): xdr.AccountId {
   return xdr.PublicKey.publicKeyTypeEd25519(StrKey.decodeEd25519PublicKey(address));
-}
-
-/** Trustline assets have their own type because of pool shares, which are not modelled. */
-function assetOf(asset: xdr.TrustLineAsset): xdr.Asset | null {
-  const kind = asset.type;
-  if (kind === 'assetTypeCreditAlphanum4') return xdr.Asset.assetTypeCreditAlphanum4(asset.alphaNum4);
-  return kind === 'assetTypeCreditAlphanum12' ? xdr.Asset.assetTypeCreditAlphanum12(asset.alphaNum12) : null;
 }
 
 const accountEntry = remembered((account: Account): xdr.LedgerEntryData => {
@@ -109,6 +123,37 @@ function balanceEntry({ id, asset, amount, claimants, canBeClawedBack }: Claimab
             new xdr.ClaimableBalanceEntryExtensionV1({ ext: xdr.ClaimableBalanceEntryExtensionV1Ext.v0(), flags: 1 }),
           )
         : xdr.ClaimableBalanceEntryExt.v0(),
+    }),
+  );
+}
+
+function poolEntry({ id, assets: [assetA, assetB], reserves, shares }: LiquidityPool, { poolShares }: LedgerState): xdr.LedgerEntryData {
+  const lines = [...poolShares.values()].filter(({ poolId }) => poolId === id).length;
+  return xdr.LedgerEntryData.liquidityPool(
+    new xdr.LiquidityPoolEntry({
+      liquidityPoolId: xdr.PoolId.fromXdr(id, 'hex'),
+      body: xdr.LiquidityPoolEntryBody.liquidityPoolConstantProduct(
+        new xdr.LiquidityPoolEntryConstantProduct({
+          params: new xdr.LiquidityPoolConstantProductParameters({ assetA, assetB, fee: poolFee }),
+          reserveA: reserves[0],
+          reserveB: reserves[1],
+          totalPoolShares: shares,
+          poolSharesTrustLineCount: BigInt(lines),
+        }),
+      ),
+    }),
+  );
+}
+
+function sharesEntry({ account, poolId, balance, limit }: PoolShares): xdr.LedgerEntryData {
+  return xdr.LedgerEntryData.trustline(
+    new xdr.TrustLineEntry({
+      accountId: accountId(account),
+      asset: xdr.TrustLineAsset.assetTypePoolShare(xdr.PoolId.fromXdr(poolId, 'hex')),
+      balance,
+      limit,
+      flags: 0,
+      ext: xdr.TrustLineEntryExt.v0(),
     }),
   );
 }
