@@ -1406,7 +1406,7 @@ export const comments: Readonly<Record<string, string>> = {
   "relayer.v1.SigningService": "Signs with the key of a relayer. A low balance never prevents signing.",
   "relayer.v1.SigningService.SignTypedData": "Signs EIP-712 typed data: keccak256(0x1901, domain_separator, hash_struct_message), from these two hashes or from the typed data itself. EVM only.\nErrors: INVALID_ARGUMENT, NOT_FOUND (relayer), FAILED_PRECONDITION (paused, disabled), UNAVAILABLE (`SIGNER_UNAVAILABLE`).",
   "relayer.v1.SigningService.SignData": "Signs a message according to EIP-191 (`personal_sign`). EVM only. Errors: those of SignTypedData.",
-  "relayer.v1.SigningService.SignTransaction": "Signs a transaction without sending it. Stellar and Solana only. Errors: those of SignTypedData.",
+  "relayer.v1.SigningService.SignTransaction": "Signs a transaction without sending it. Stellar and Solana only. Errors: those of SignTypedData, RECEIVER_NOT_ALLOWED, and UNAVAILABLE (no RPC node is\nreachable) if nodes must be asked what the signature would allow.",
   "relayer.v1.SendTransactionRequest": "A transaction to send.",
   "relayer.v1.SendTransactionRequest.relayer_id": "The relayer to send through.",
   "relayer.v1.SendTransactionRequest.evm": "For a relayer on an EVM network.",

@@ -428,7 +428,8 @@ export const SigningService: GenService<{
     output: typeof SignDataResponseSchema;
   },
   /**
-   * Signs a transaction without sending it. Stellar and Solana only. Errors: those of SignTypedData.
+   * Signs a transaction without sending it. Stellar and Solana only. Errors: those of SignTypedData, RECEIVER_NOT_ALLOWED, and UNAVAILABLE (no RPC node is
+   * reachable) if nodes must be asked what the signature would allow.
    *
    * @generated from rpc relayer.v1.SigningService.SignTransaction
    */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { onNetwork } from '../../core/records/on-network.js';
 import type { Relayer, SolanaAccountChange } from '../../core/records/relayer.js';
-import { systemProgram } from './address.js';
+import { computeBudgetProgram, systemProgram } from './address.js';
 import type { Message } from './wire.js';
 
 /**
@@ -44,7 +44,8 @@ function interfaceTag(name: string): string {
 
 /** The instruction of the token programs that holds others (SIMD-0266). */
 const tokenBatch = 255;
-const tokenPrograms = ['TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA', 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb'];
+const token2022Program = 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb';
+const tokenPrograms = ['TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA', token2022Program];
 
 /**
  * The table. Sources: `SystemInstruction`, `StakeInstruction`, `VoteInstruction`, `UpgradeableLoaderInstruction` and `LoaderV4Instruction`
@@ -229,6 +230,30 @@ export function changeByParsed({ program: address, type, info }: ParsedCall, acc
   );
   const isReturned = row?.receiver !== undefined && info.destination === account;
   return row !== undefined && loses && !isReturned ? row.change : null;
+}
+
+/** Other programs that pass a signature on only to programs of the table: associated token accounts, lookup tables, memos. */
+const confined: readonly string[] = [
+  computeBudgetProgram,
+  'ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL',
+  'AddressLookupTab1e1111111111111111111111111',
+  'MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr',
+  'Memo1UhkJRfHyvLMcVucJwxXeuD728EqVDDwQDxFMNo',
+];
+
+/**
+ * Returns the first program that gets the account's signature and may pass it on to any other program; null: none does. The programs of
+ * the table pass it on only to transfer and to create accounts, but Token-2022 calls the transfer hook of a mint with the signers that the
+ * mint lists.
+ */
+export function strangerWith({ accounts, instructions }: Message, account: string): string | null {
+  for (const { program, accounts: used } of instructions) {
+    const address = accounts[program] ?? '';
+    const isListed = address !== token2022Program && programs.some(({ addresses }) => addresses.includes(address));
+    const isKnown = isListed || confined.includes(address);
+    if (!isKnown && used.some((index) => accounts[index] === account)) return address;
+  }
+  return null;
 }
 
 /** Returns why the relayer's policies forbid what a message takes from its account, to follow the field's name; null if they allow it. */

@@ -67,6 +67,7 @@ export function disallowedAmong(
   return null;
 }
 
-function notAllowed(field: string, description: string): DomainError {
+/** The error about what the relayer's policies forbid. */
+export function notAllowed(field: string, description: string): DomainError {
   return new DomainError('invalid', 'RECEIVER_NOT_ALLOWED', `${field} ${description}`, { fields: [{ field, description }] });
 }

@@ -240,12 +240,13 @@ export const questions = {
   }),
   simulation: question({
     method: 'simulateTransaction',
-    params: (transaction: string, slot: bigint, account: string) => [
+    params: (transaction: string, slot: bigint, account: string, replaceRecentBlockhash = false) => [
       transaction,
       {
         encoding: 'base64',
         commitment: 'processed',
         sigVerify: false,
+        ...(replaceRecentBlockhash ? { replaceRecentBlockhash } : {}),
         minContextSlot: Number(slot),
         innerInstructions: true,
         accounts: { encoding: 'base64', addresses: [account] },

@@ -3,9 +3,12 @@ import type { SignedForCaller } from '../../core/ports/chain/requests.js';
 import type { Ed25519Signer } from '../../core/ports/signer.js';
 import { onNetwork } from '../../core/records/on-network.js';
 import type { Relayer } from '../../core/records/relayer.js';
-import { requireAllowed, restrictsAccounts } from './policy.js';
+import type { Rpc } from '../rpc/rpc.js';
+import { strangerWith } from './account-changes.js';
+import { notAllowed, requireAllowed, restrictsAccounts } from './policy.js';
 import { readTransaction } from './read-transaction.js';
 import { signatureText } from './sign.js';
+import { whyUnsafe } from './simulate.js';
 import { base64From, transactionBytes, type WireTransaction } from './wire.js';
 
 /** A caller's transaction that the relayer may sign. */
@@ -15,11 +18,18 @@ export interface TransactionToSign extends WireTransaction {
 }
 
 /**
- * Adds the relayer's signature to a caller's transaction without asking a node; others may sign before or after. Throws `DomainError` (400)
- * as `readTransactionToSign` does.
+ * Adds the relayer's signature to a caller's transaction; others may sign before or after. Nodes are asked only if a program gets that
+ * signature which may pass it on: then the simulation must succeed, and show no account change that the policies do not allow. Throws
+ * `DomainError` (400) as `readTransactionToSign` does, and `NODE_UNAVAILABLE`.
  */
-export async function signForeignTransaction(text: string, relayer: Relayer, signer: Ed25519Signer): Promise<SignedForCaller> {
-  const { messageBytes, signatures, index } = readTransactionToSign(text, relayer);
+export async function signForeignTransaction(rpc: Rpc, text: string, relayer: Relayer, signer: Ed25519Signer): Promise<SignedForCaller> {
+  const { message, messageBytes, signatures, index } = readTransactionToSign(text, relayer);
+  const program = strangerWith(message, relayer.address);
+  const unsafe = program === null ? null : await whyUnsafe(rpc, message, relayer);
+  if (unsafe !== null) {
+    const problem = `gives the relayer's signature to the program ${program}, so it is simulated: ${unsafe.sentence}`;
+    throw unsafe.refused === 'not_allowed' ? notAllowed('transaction', problem) : invalidField('transaction', problem);
+  }
   const own = await signer.sign(messageBytes);
   const signed = signatures.map((signature, at) => (at === index ? own : signature));
   const [first = own] = signed;

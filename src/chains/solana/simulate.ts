@@ -19,6 +19,8 @@ export interface SimulationRequest extends Waiting {
   /** The slot that the node must have reached. */
   readonly slot: bigint;
   readonly relayer: Relayer;
+  /** True if a newer blockhash takes the place of the message's. Default: false. */
+  readonly hasAnyBlockhash?: boolean;
 }
 
 /** A simulation that succeeded, and what the message costs. */
@@ -59,10 +61,8 @@ export function simulate(rpc: Rpc, request: SimulationRequest): Promise<Simulate
   const { message, slot, relayer } = request;
   const policies = onNetwork('solana', relayer.policies);
   return judgedTwice(async (options) => {
-    const answer = await simulateOnce(rpc, request, options);
+    const answer = await simulateChanges(rpc, request, options);
     if ('refused' in answer) return answer;
-    const forbidden = forbiddenChangeAfter(answer, relayer);
-    if (forbidden !== null) return { refused: 'not_allowed', sentence: `the transaction ${forbidden}`, lasting: true };
     const named = namedFeeLamports(message);
     // Some nodes leave the priority fee out.
     const reported = answer.feeLamports ?? (impliesFee(message) ? named : await readFee(rpc, message, slot, options));
@@ -72,6 +72,16 @@ export function simulate(rpc: Rpc, request: SimulationRequest): Promise<Simulate
     // The message does not imply this fee. The only endpoint cannot confirm it, so it must last.
     return { ...feeRefusal(feeLamports, maxFee, policies), ...(rpc.isSingle() ? { lasting: false, isDoubted: true } : {}) };
   });
+}
+
+/**
+ * Simulates a message that others may send at any time, with any blockhash. Returns why it must not be signed, by the word of one endpoint
+ * or of two as for `simulate`; its fee is not judged. Null: nothing speaks against it. Throws `NODE_UNAVAILABLE`.
+ */
+export async function whyUnsafe(rpc: Rpc, message: Message, relayer: Relayer): Promise<Refusal | null> {
+  const request = { message, slot: 0n, relayer, isDeniedLong: () => true, hasAnyBlockhash: true };
+  const answer = await judgedTwice((options) => simulateChanges(rpc, request, options));
+  return 'refused' in answer ? answer : null;
 }
 
 /** Refuses a fee above the maximum. */
@@ -85,9 +95,17 @@ async function readFee(rpc: Rpc, message: Message, slot: bigint, options: CallOp
   return fee;
 }
 
+/** Refuses account changes that the policies do not allow. */
+async function simulateChanges(rpc: Rpc, request: SimulationRequest, options: CallOptions): Promise<Simulation | Refusal> {
+  const answer = await simulateOnce(rpc, request, options);
+  if ('refused' in answer) return answer;
+  const forbidden = forbiddenChangeAfter(answer, request.relayer);
+  return forbidden === null ? answer : { refused: 'not_allowed', sentence: `the transaction ${forbidden}`, lasting: true };
+}
+
 async function simulateOnce(rpc: Rpc, request: SimulationRequest, options: CallOptions): Promise<Simulation | Refusal> {
-  const { message, slot, relayer } = request;
-  const question = questions.simulation(base64From(unsignedTransactionBytes(message)), slot, relayer.address);
+  const { message, slot, relayer, hasAnyBlockhash = false } = request;
+  const question = questions.simulation(base64From(unsignedTransactionBytes(message)), slot, relayer.address, hasAnyBlockhash);
   try {
     const { error, logs, ...simulation } = await rpc.call(question, options);
     // A transaction that already landed (the caller's transaction had the relayer's signature) is tracked like any other.

@@ -97,7 +97,7 @@ export function createSolanaChain(options: SolanaChainOptions): Chain {
     },
     signForeign: {
       check: readTransactionToSign,
-      sign: (transaction, relayer, signer) => signForeignTransaction(transaction, relayer, ed25519SignerOf(signer)),
+      sign: (transaction, relayer, signer) => signForeignTransaction(rpc, transaction, relayer, ed25519SignerOf(signer)),
     },
   };
 }

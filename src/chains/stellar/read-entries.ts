@@ -20,6 +20,8 @@ export interface Account {
   readonly sellingLiabilitiesStroops: bigint;
   /** The weight of the account's own key. */
   readonly keyWeight: number;
+  /** The other keys that sign for it, as `G...`. */
+  readonly signers: readonly string[];
   /** What signatures must weigh: at least `low` for every transaction and fee bump, and what its operations need. */
   readonly thresholds: Readonly<Record<Level, number>>;
   /** The ledger of this state. */
@@ -110,6 +112,7 @@ function accountFrom(entry: xdr.AccountEntry, ledger: bigint): Account {
   const [keyWeight = 0, low = 0, medium = 0, high = 0] = entry.thresholds.value;
   return {
     keyWeight,
+    signers: entry.signers.flatMap(({ key }) => (key.type === 'signerKeyTypeEd25519' ? addressFromPublicKey(key.ed25519.value) : [])),
     thresholds: { low, medium, high },
     sequence: entry.seqNum,
     sequenceLedger: v3 === null ? null : BigInt(v3.seqLedger),

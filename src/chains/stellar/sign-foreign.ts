@@ -4,8 +4,13 @@ import type { SignedForCaller } from '../../core/ports/chain/requests.js';
 import type { Ed25519Signer } from '../../core/ports/signer.js';
 import { onNetwork } from '../../core/records/on-network.js';
 import type { Relayer } from '../../core/records/relayer.js';
-import { forbidden, forbiddenChangeIn, requireAllowed } from './account-changes.js';
+import type { CallOptions } from '../rpc/call-router.js';
+import type { Rpc } from '../rpc/rpc.js';
+import { withSecondWord } from '../rpc/second-word.js';
+import { readAccounts } from './account.js';
+import { forbidden, forbiddenChangeIn, requireAllowed, sourceOf } from './account-changes.js';
 import { accountOf, addressFromMuxedAccount } from './address.js';
+import { isOwnSource } from './policy.js';
 import { whyAboveMax } from './price-attempt.js';
 import { signatureOf, whyWronglySigned } from './sign.js';
 import { hashOfFeeBump, hashOfTransaction, isMarked } from './transaction.js';
@@ -21,14 +26,19 @@ export interface EnvelopeToSign {
   readonly signatures: xdr.DecoratedSignature[];
 }
 
-/** Adds the relayer's signature to a caller's envelope. Throws `DomainError` (400) as `readEnvelopeToSign` does. */
+/**
+ * Adds the relayer's signature to a caller's envelope. Nodes are asked only about other accounts, for which the signature might count, too.
+ * Throws `DomainError` (400) as `readEnvelopeToSign` does, and `NODE_UNAVAILABLE`.
+ */
 export async function signForeignTransaction(
+  rpc: Rpc,
   networkId: Buffer,
   text: string,
   relayer: Relayer,
   signer: Ed25519Signer,
 ): Promise<SignedForCaller> {
   const { envelope, hash, signatures } = readEnvelopeToSign(networkId, text, relayer);
+  await requireNoOtherAccount(rpc, envelope, relayer);
   const signature = await signatureOf(hash, signer);
   const isSigned = signatures.some((one) => one.hint.equals(signature.hint) && one.signature.equals(signature.signature));
   if (!isSigned && signatures.length >= maxSignatures) throw invalidField(field, `already has ${maxSignatures} signatures, the maximum`);
@@ -87,6 +97,30 @@ function partsOf(envelope: xdr.TransactionEnvelope, networkId: Buffer, relayer: 
     default:
       throw invalidField(field, 'must be a transaction envelope');
   }
+}
+
+/**
+ * Throws if the relayer's key is a signer of an account of the envelope that it must not act for: as in what the service sends, only the
+ * relayer's account and its `operation_source_accounts` are allowed. Other accounts need signatures of their own, which are the caller's
+ * affair.
+ */
+async function requireNoOtherAccount(rpc: Rpc, envelope: xdr.TransactionEnvelope, relayer: Relayer): Promise<void> {
+  // The signature of a fee bump counts for the account that pays the fee alone.
+  if (envelope.type !== 'envelopeTypeTx') return;
+  const { operations, sourceAccount } = envelope.v1.tx;
+  const policies = onNetwork('stellar', relayer.policies);
+  const payer = addressFromMuxedAccount(sourceAccount);
+  const accounts = new Set([accountOf(payer) ?? '', ...operations.map((operation) => sourceOf(operation, payer))]);
+  const others = [...accounts].filter((account) => !isOwnSource(account, relayer.address, policies));
+  if (others.length === 0) return;
+  const signedFor = async (options: CallOptions) => {
+    const found = await readAccounts(rpc, others, options);
+    return others.find((account) => found.get(account)?.signers.includes(relayer.address) === true) ?? null;
+  };
+  // A signature is final, so a second endpoint is asked whether it counts for nothing else.
+  const { answer: account } = await withSecondWord(signedFor, (first) => first === null);
+  const whose = "of which the relayer's key is a signer, and which is not in the relayer's operation_source_accounts";
+  requireAllowed(field, account === null ? null : `acts for ${account}, ${whose}`);
 }
 
 function isOf(relayer: Relayer, account: xdr.MuxedAccount | null): boolean {

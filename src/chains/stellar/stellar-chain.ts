@@ -149,7 +149,7 @@ export function createStellarChain(options: RpcOptions<StellarNetwork>): Stellar
     },
     signForeign: {
       check: (transaction, relayer) => readEnvelopeToSign(networkId, transaction, relayer),
-      sign: (transaction, relayer, signer) => signForeignTransaction(networkId, transaction, relayer, ed25519(signer)),
+      sign: (transaction, relayer, signer) => signForeignTransaction(rpc, networkId, transaction, relayer, ed25519(signer)),
     },
   };
 }

@@ -15,6 +15,7 @@ function needed(...operations: readonly xdr.Operation[]): number {
     reservedEntries: 2n,
     sellingLiabilitiesStroops: 0n,
     keyWeight: 0,
+    signers: [],
     thresholds: { low: 3, medium: 5, high: 7 },
     ledger: 1n,
   };

@@ -34,7 +34,7 @@ export interface SignForeign {
   check(transaction: string, relayer: Relayer): void;
   /**
    * Adds the relayer's signature to a caller's transaction, both in base64 as the network writes them. `signature` is base64 on Stellar,
-   * base58 on Solana; `hash` names the transaction on its network. Throws DomainError (400) naming the field. Calls no node.
+   * base58 on Solana; `hash` names the transaction on its network. Throws DomainError (400) naming the field, and `NODE_UNAVAILABLE`.
    */
   sign(transaction: string, relayer: Relayer, signer: Signer): Promise<SignedForCaller>;
 }
