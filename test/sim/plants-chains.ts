@@ -251,6 +251,18 @@ export const chainPlants: readonly Plant[] = [
     ],
     faults: ['wrong receipts'],
   },
+  {
+    name: 'Stellar: archived entries are restored as often as a node asks for it',
+    network: 'stellar',
+    seams: [
+      seam(() => import('../../src/chains/stellar/restore-before.js'), {
+        restoreBefore:
+          (original) =>
+          (...args) => ({ ...original(...args), sent: null }),
+      }),
+    ],
+    faults: ['contract call', 'restores', 'lag'],
+  },
 ];
 
 /** Later than any slot. */
