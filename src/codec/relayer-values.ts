@@ -127,6 +127,7 @@ function protoOfEvm(policies: DomainEvmPolicies): EvmPolicies {
     eip1559Pricing: policies.eip1559Pricing,
     gasLimitEstimation: policies.gasLimitEstimation,
     includeRevertData: policies.includeRevertData,
+    allowTransactionSigning: policies.allowTransactionSigning,
     ...(policies.maxInFlight === null ? {} : { maxInFlight: policies.maxInFlight }),
   });
 }
@@ -142,6 +143,7 @@ function evmFromProto(message: EvmPolicies): DomainEvmPolicies {
     gasLimitEstimation: message.gasLimitEstimation ?? defaults.gasLimitEstimation,
     includeRevertData: message.includeRevertData ?? defaults.includeRevertData,
     maxInFlight: message.maxInFlight ?? defaults.maxInFlight,
+    allowTransactionSigning: message.allowTransactionSigning ?? defaults.allowTransactionSigning,
   };
 }
 

@@ -21,6 +21,7 @@ const policies: EvmPolicies = {
   eip1559Pricing: true,
   gasLimitEstimation: true,
   includeRevertData: false,
+  allowTransactionSigning: false,
   maxInFlight: null,
 };
 

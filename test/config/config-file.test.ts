@@ -86,6 +86,7 @@ test('config file: fills in defaults', async () => {
           eip1559Pricing: true,
           gasLimitEstimation: true,
           includeRevertData: false,
+          allowTransactionSigning: false,
           maxInFlight: null,
         },
       },

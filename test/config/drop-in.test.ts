@@ -216,6 +216,7 @@ it('config file: loads the files and variables of OpenZeppelin Relayer unchanged
     eip1559Pricing: true,
     gasLimitEstimation: true,
     includeRevertData: true,
+    allowTransactionSigning: false,
     maxInFlight: null,
   });
   assert.ok(holesky?.network.type === 'evm');

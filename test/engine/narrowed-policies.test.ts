@@ -78,6 +78,7 @@ const evm: Network<EvmPolicies, EvmRequest> = {
     ],
     maxInFlight: forbidsNothing,
     includeRevertData: forbidsNothing,
+    allowTransactionSigning: forbidsNothing,
   },
   async start(test, policies, changedChain) {
     const anvil = await startAnvil({ noMining: true });

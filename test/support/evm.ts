@@ -43,6 +43,7 @@ export function evmPolicies(changes: Partial<EvmPolicies> = {}): EvmPolicies {
     eip1559Pricing: true,
     gasLimitEstimation: true,
     includeRevertData: false,
+    allowTransactionSigning: false,
     maxInFlight: 16,
     ...changes,
   };

@@ -46,6 +46,7 @@ const scopeOf: Readonly<Record<string, string>> = {
   'TransactionService.ReplaceTransaction': 'transactions:write',
   'TransactionService.CancelTransaction': 'transactions:write',
   'TransactionService.CancelPendingTransactions': 'transactions:write',
+  'TransactionService.FindTransactions': 'transactions:read',
   'TransactionService.GetTransaction': 'transactions:read',
   'TransactionService.GetTransactionByNonce': 'transactions:read',
   'TransactionService.ListTransactions': 'transactions:read',

@@ -63,7 +63,7 @@ describe('messages of the RPC contract', () => {
     }
     const { text } = await rig.ask('POST', '/api/v1/api-keys', { body: '{"name":"n","scopes":["sign"]}' });
     const { data } = JSON.parse(text);
-    assert.deepEqual(Object.keys(data), ['id', 'name', 'scopes', 'relayer_ids', 'created_at', 'expires_at', 'key']);
+    assert.deepEqual(Object.keys(data), ['id', 'name', 'scopes', 'relayer_ids', 'created_at', 'expires_at', 'created_by', 'key']);
     assert.match(data.key, /^\S{32,}$/);
     const [listed] = await responsesOf(ApiKeyService.method.listApiKeys, {});
     assert.ok(!JSON.stringify(listed).includes('"key"'));

@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file relayer/v1/signing_service.proto.
  */
 export const file_relayer_v1_signing_service: GenFile = /*@__PURE__*/
-  fileDesc("CiByZWxheWVyL3YxL3NpZ25pbmdfc2VydmljZS5wcm90bxIKcmVsYXllci52MSKqAwoUU2lnblR5cGVkRGF0YVJlcXVlc3QSEgoKcmVsYXllcl9pZBgBIAEoCRI7ChBkb21haW5fc2VwYXJhdG9yGAIgASgJQiHS8xgdqgEEaGFzaNoBE2hhc2hfc3RydWN0X21lc3NhZ2USOwoTaGFzaF9zdHJ1Y3RfbWVzc2FnZRgDIAEoCUIe0vMYGqoBBGhhc2jaARBkb21haW5fc2VwYXJhdG9yEiIKBmRvbWFpbhgEIAEoCUIS0vMYDkgBuAGAQNoBBXR5cGVzEiQKBXR5cGVzGAUgASgJQhXS8xgRSAG4AYCABNoBB21lc3NhZ2USLQoMcHJpbWFyeV90eXBlGAYgASgJQhLS8xgOqgELc3RydWN0X25hbWVIAIgBARIlCgdtZXNzYWdlGAcgASgJQhTS8xgQSAG4AYCAENoBBmRvbWFpbjpT6vMYTxpNCgtwcmltYXJ5VHlwZRIwVGhlIHNhbWUgYXMgYHByaW1hcnlfdHlwZWAsIGFzIHdhbGxldHMgd3JpdGUgaXQuOgxwcmltYXJ5X3R5cGVCDwoNX3ByaW1hcnlfdHlwZSKoAQoVU2lnblR5cGVkRGF0YVJlc3BvbnNlEigKCXNpZ25hdHVyZRgBIAEoCzIVLnJlbGF5ZXIudjEuU2lnbmF0dXJlEi4KCG1ldGFkYXRhGAMgASgLMhwucmVsYXllci52MS5SZXNwb25zZU1ldGFkYXRhEhgKEGRvbWFpbl9zZXBhcmF0b3IYBCABKAkSGwoTaGFzaF9zdHJ1Y3RfbWVzc2FnZRgFIAEoCSKCAQoPU2lnbkRhdGFSZXF1ZXN0EhIKCnJlbGF5ZXJfaWQYASABKAkSFAoHbWVzc2FnZRgCIAEoCUgAiAEBEikKC21lc3NhZ2VfaGV4GAMgASgJQg/S8xgLqgEIaGV4X2RhdGFIAYgBAUIKCghfbWVzc2FnZUIOCgxfbWVzc2FnZV9oZXgibAoQU2lnbkRhdGFSZXNwb25zZRIoCglzaWduYXR1cmUYASABKAsyFS5yZWxheWVyLnYxLlNpZ25hdHVyZRIuCghtZXRhZGF0YRgDIAEoCzIcLnJlbGF5ZXIudjEuUmVzcG9uc2VNZXRhZGF0YSKnAQoWU2lnblRyYW5zYWN0aW9uUmVxdWVzdBISCgpyZWxheWVyX2lkGAEgASgJEjEKB3N0ZWxsYXIYAiABKAsyHi5yZWxheWVyLnYxLlN0ZWxsYXJTaWduUmVxdWVzdEgAEi8KBnNvbGFuYRgDIAEoCzIdLnJlbGF5ZXIudjEuU29sYW5hU2lnblJlcXVlc3RIAEIVCgt0cmFuc2FjdGlvbhIG2vMYAggBIjgKElN0ZWxsYXJTaWduUmVxdWVzdBIiCgx1bnNpZ25lZF94ZHIYASABKAlCDNLzGAhQAaoBA3hkciJJChFTb2xhbmFTaWduUmVxdWVzdBI0Cgt0cmFuc2FjdGlvbhgBIAEoCUIf0vMYG1ABqgESc29sYW5hX3RyYW5zYWN0aW9uuAHsDCJ4ChdTaWduVHJhbnNhY3Rpb25SZXNwb25zZRItCgZyZXN1bHQYASABKAsyHS5yZWxheWVyLnYxLlNpZ25lZFRyYW5zYWN0aW9uEi4KCG1ldGFkYXRhGAMgASgLMhwucmVsYXllci52MS5SZXNwb25zZU1ldGFkYXRhIpYBChFTaWduZWRUcmFuc2FjdGlvbhI3CgdzdGVsbGFyGAEgASgLMiQucmVsYXllci52MS5TdGVsbGFyU2lnbmVkVHJhbnNhY3Rpb25IABI1CgZzb2xhbmEYAiABKAsyIy5yZWxheWVyLnYxLlNvbGFuYVNpZ25lZFRyYW5zYWN0aW9uSABCEQoHbmV0d29yaxIG2vMYAggBIlIKGFN0ZWxsYXJTaWduZWRUcmFuc2FjdGlvbhIjCgpzaWduZWRfeGRyGAEgASgJQg/S8xgLMglzaWduZWRYZHISEQoJc2lnbmF0dXJlGAIgASgJIkEKF1NvbGFuYVNpZ25lZFRyYW5zYWN0aW9uEhMKC3RyYW5zYWN0aW9uGAEgASgJEhEKCXNpZ25hdHVyZRgCIAEoCTK2BQoOU2lnbmluZ1NlcnZpY2US+gEKDVNpZ25UeXBlZERhdGESIC5yZWxheWVyLnYxLlNpZ25UeXBlZERhdGFSZXF1ZXN0GiEucmVsYXllci52MS5TaWduVHlwZWREYXRhUmVzcG9uc2UiowHK8xhcCAUQASACKiZSZWxheWVyIHdpdGggSUQge3JlbGF5ZXJfaWR9IG5vdCBmb3VuZEIYTk9UX1NVUFBPUlRFRF9PTl9ORVRXT1JLQhJTSUdORVJfVU5BVkFJTEFCTEWC0+STAj06ASpiCXNpZ25hdHVyZSItL2FwaS92MS9yZWxheWVycy97cmVsYXllcl9pZH0vc2lnbi10eXBlZC1kYXRhErcBCghTaWduRGF0YRIbLnJlbGF5ZXIudjEuU2lnbkRhdGFSZXF1ZXN0GhwucmVsYXllci52MS5TaWduRGF0YVJlc3BvbnNlInDK8xg0CAUQASACQhhOT1RfU1VQUE9SVEVEX09OX05FVFdPUktCElNJR05FUl9VTkFWQUlMQUJMRYLT5JMCMjoBKmIJc2lnbmF0dXJlIiIvYXBpL3YxL3JlbGF5ZXJzL3tyZWxheWVyX2lkfS9zaWduEuwBCg9TaWduVHJhbnNhY3Rpb24SIi5yZWxheWVyLnYxLlNpZ25UcmFuc2FjdGlvblJlcXVlc3QaIy5yZWxheWVyLnYxLlNpZ25UcmFuc2FjdGlvblJlc3BvbnNlIo8ByvMYSggFEAEgAkIYTk9UX1NVUFBPUlRFRF9PTl9ORVRXT1JLQhRSRUNFSVZFUl9OT1RfQUxMT1dFREISU0lHTkVSX1VOQVZBSUxBQkxFgtPkkwI7OgEqYgZyZXN1bHQiLi9hcGkvdjEvcmVsYXllcnMve3JlbGF5ZXJfaWR9L3NpZ24tdHJhbnNhY3Rpb25CigEKDmNvbS5yZWxheWVyLnYxQhNTaWduaW5nU2VydmljZVByb3RvUAFaFHJlbGF5ZXIvdjE7cmVsYXllcnYxqgIKUmVsYXllci5WMboCCVJlbGF5ZXJWMcoCClJlbGF5ZXJcVjHiAhZSZWxheWVyXFYxXEdQQk1ldGFkYXRh6gILUmVsYXllcjo6VjFiBnByb3RvMw", [file_google_api_annotations, file_relayer_rest_v1_options, file_relayer_v1_common, file_relayer_v1_evm]);
+  fileDesc("CiByZWxheWVyL3YxL3NpZ25pbmdfc2VydmljZS5wcm90bxIKcmVsYXllci52MSKqAwoUU2lnblR5cGVkRGF0YVJlcXVlc3QSEgoKcmVsYXllcl9pZBgBIAEoCRI7ChBkb21haW5fc2VwYXJhdG9yGAIgASgJQiHS8xgdqgEEaGFzaNoBE2hhc2hfc3RydWN0X21lc3NhZ2USOwoTaGFzaF9zdHJ1Y3RfbWVzc2FnZRgDIAEoCUIe0vMYGqoBBGhhc2jaARBkb21haW5fc2VwYXJhdG9yEiIKBmRvbWFpbhgEIAEoCUIS0vMYDkgBuAGAQNoBBXR5cGVzEiQKBXR5cGVzGAUgASgJQhXS8xgRSAG4AYCABNoBB21lc3NhZ2USLQoMcHJpbWFyeV90eXBlGAYgASgJQhLS8xgOqgELc3RydWN0X25hbWVIAIgBARIlCgdtZXNzYWdlGAcgASgJQhTS8xgQSAG4AYCAENoBBmRvbWFpbjpT6vMYTxpNCgtwcmltYXJ5VHlwZRIwVGhlIHNhbWUgYXMgYHByaW1hcnlfdHlwZWAsIGFzIHdhbGxldHMgd3JpdGUgaXQuOgxwcmltYXJ5X3R5cGVCDwoNX3ByaW1hcnlfdHlwZSKoAQoVU2lnblR5cGVkRGF0YVJlc3BvbnNlEigKCXNpZ25hdHVyZRgBIAEoCzIVLnJlbGF5ZXIudjEuU2lnbmF0dXJlEi4KCG1ldGFkYXRhGAMgASgLMhwucmVsYXllci52MS5SZXNwb25zZU1ldGFkYXRhEhgKEGRvbWFpbl9zZXBhcmF0b3IYBCABKAkSGwoTaGFzaF9zdHJ1Y3RfbWVzc2FnZRgFIAEoCSKCAQoPU2lnbkRhdGFSZXF1ZXN0EhIKCnJlbGF5ZXJfaWQYASABKAkSFAoHbWVzc2FnZRgCIAEoCUgAiAEBEikKC21lc3NhZ2VfaGV4GAMgASgJQg/S8xgLqgEIaGV4X2RhdGFIAYgBAUIKCghfbWVzc2FnZUIOCgxfbWVzc2FnZV9oZXgibAoQU2lnbkRhdGFSZXNwb25zZRIoCglzaWduYXR1cmUYASABKAsyFS5yZWxheWVyLnYxLlNpZ25hdHVyZRIuCghtZXRhZGF0YRgDIAEoCzIcLnJlbGF5ZXIudjEuUmVzcG9uc2VNZXRhZGF0YSLSAQoWU2lnblRyYW5zYWN0aW9uUmVxdWVzdBISCgpyZWxheWVyX2lkGAEgASgJEjEKB3N0ZWxsYXIYAiABKAsyHi5yZWxheWVyLnYxLlN0ZWxsYXJTaWduUmVxdWVzdEgAEi8KBnNvbGFuYRgDIAEoCzIdLnJlbGF5ZXIudjEuU29sYW5hU2lnblJlcXVlc3RIABIpCgNldm0YBCABKAsyGi5yZWxheWVyLnYxLkV2bVNpZ25SZXF1ZXN0SABCFQoLdHJhbnNhY3Rpb24SBtrzGAIIASJGCg5Fdm1TaWduUmVxdWVzdBI0ChR1bnNpZ25lZF90cmFuc2FjdGlvbhgBIAEoCUIW0vMYElABqgEIaGV4X2RhdGG4AYKAECI4ChJTdGVsbGFyU2lnblJlcXVlc3QSIgoMdW5zaWduZWRfeGRyGAEgASgJQgzS8xgIUAGqAQN4ZHIiSQoRU29sYW5hU2lnblJlcXVlc3QSNAoLdHJhbnNhY3Rpb24YASABKAlCH9LzGBtQAaoBEnNvbGFuYV90cmFuc2FjdGlvbrgB7AwieAoXU2lnblRyYW5zYWN0aW9uUmVzcG9uc2USLQoGcmVzdWx0GAEgASgLMh0ucmVsYXllci52MS5TaWduZWRUcmFuc2FjdGlvbhIuCghtZXRhZGF0YRgDIAEoCzIcLnJlbGF5ZXIudjEuUmVzcG9uc2VNZXRhZGF0YSLHAQoRU2lnbmVkVHJhbnNhY3Rpb24SNwoHc3RlbGxhchgBIAEoCzIkLnJlbGF5ZXIudjEuU3RlbGxhclNpZ25lZFRyYW5zYWN0aW9uSAASNQoGc29sYW5hGAIgASgLMiMucmVsYXllci52MS5Tb2xhbmFTaWduZWRUcmFuc2FjdGlvbkgAEi8KA2V2bRgDIAEoCzIgLnJlbGF5ZXIudjEuRXZtU2lnbmVkVHJhbnNhY3Rpb25IAEIRCgduZXR3b3JrEgba8xgCCAEiUwoURXZtU2lnbmVkVHJhbnNhY3Rpb24SGgoSc2lnbmVkX3RyYW5zYWN0aW9uGAEgASgJEhEKCXNpZ25hdHVyZRgCIAEoCRIMCgRoYXNoGAMgASgJIlIKGFN0ZWxsYXJTaWduZWRUcmFuc2FjdGlvbhIjCgpzaWduZWRfeGRyGAEgASgJQg/S8xgLMglzaWduZWRYZHISEQoJc2lnbmF0dXJlGAIgASgJIkEKF1NvbGFuYVNpZ25lZFRyYW5zYWN0aW9uEhMKC3RyYW5zYWN0aW9uGAEgASgJEhEKCXNpZ25hdHVyZRgCIAEoCTK2BQoOU2lnbmluZ1NlcnZpY2US+gEKDVNpZ25UeXBlZERhdGESIC5yZWxheWVyLnYxLlNpZ25UeXBlZERhdGFSZXF1ZXN0GiEucmVsYXllci52MS5TaWduVHlwZWREYXRhUmVzcG9uc2UiowHK8xhcCAUQASACKiZSZWxheWVyIHdpdGggSUQge3JlbGF5ZXJfaWR9IG5vdCBmb3VuZEIYTk9UX1NVUFBPUlRFRF9PTl9ORVRXT1JLQhJTSUdORVJfVU5BVkFJTEFCTEWC0+STAj06ASpiCXNpZ25hdHVyZSItL2FwaS92MS9yZWxheWVycy97cmVsYXllcl9pZH0vc2lnbi10eXBlZC1kYXRhErcBCghTaWduRGF0YRIbLnJlbGF5ZXIudjEuU2lnbkRhdGFSZXF1ZXN0GhwucmVsYXllci52MS5TaWduRGF0YVJlc3BvbnNlInDK8xg0CAUQASACQhhOT1RfU1VQUE9SVEVEX09OX05FVFdPUktCElNJR05FUl9VTkFWQUlMQUJMRYLT5JMCMjoBKmIJc2lnbmF0dXJlIiIvYXBpL3YxL3JlbGF5ZXJzL3tyZWxheWVyX2lkfS9zaWduEuwBCg9TaWduVHJhbnNhY3Rpb24SIi5yZWxheWVyLnYxLlNpZ25UcmFuc2FjdGlvblJlcXVlc3QaIy5yZWxheWVyLnYxLlNpZ25UcmFuc2FjdGlvblJlc3BvbnNlIo8ByvMYSggFEAEgAkIYTk9UX1NVUFBPUlRFRF9PTl9ORVRXT1JLQhRSRUNFSVZFUl9OT1RfQUxMT1dFREISU0lHTkVSX1VOQVZBSUxBQkxFgtPkkwI7OgEqYgZyZXN1bHQiLi9hcGkvdjEvcmVsYXllcnMve3JlbGF5ZXJfaWR9L3NpZ24tdHJhbnNhY3Rpb25CigEKDmNvbS5yZWxheWVyLnYxQhNTaWduaW5nU2VydmljZVByb3RvUAFaFHJlbGF5ZXIvdjE7cmVsYXllcnYxqgIKUmVsYXllci5WMboCCVJlbGF5ZXJWMcoCClJlbGF5ZXJcVjHiAhZSZWxheWVyXFYxXEdQQk1ldGFkYXRh6gILUmVsYXllcjo6VjFiBnByb3RvMw", [file_google_api_annotations, file_relayer_rest_v1_options, file_relayer_v1_common, file_relayer_v1_evm]);
 
 /**
  * Typed data in one of two forms: its two hashes, `domain_separator` and `hash_struct_message`; or itself, `domain`, `types` and `message`, which the service
@@ -225,6 +225,14 @@ export type SignTransactionRequest = Message<"relayer.v1.SignTransactionRequest"
      */
     value: SolanaSignRequest;
     case: "solana";
+  } | {
+    /**
+     * For a relayer on an EVM network.
+     *
+     * @generated from field: relayer.v1.EvmSignRequest evm = 4;
+     */
+    value: EvmSignRequest;
+    case: "evm";
   } | { case: undefined; value?: undefined };
 };
 
@@ -234,6 +242,28 @@ export type SignTransactionRequest = Message<"relayer.v1.SignTransactionRequest"
  */
 export const SignTransactionRequestSchema: GenMessage<SignTransactionRequest> = /*@__PURE__*/
   messageDesc(file_relayer_v1_signing_service, 4);
+
+/**
+ * An EVM transaction without a signature.
+ *
+ * @generated from message relayer.v1.EvmSignRequest
+ */
+export type EvmSignRequest = Message<"relayer.v1.EvmSignRequest"> & {
+  /**
+   * The serialized transaction, hex with `0x`: legacy with the chain ID of EIP-155, or EIP-1559. Its chain ID must be the network's. The relayer's policies
+   * apply as in SendTransaction, and its fee may reach at most `MAX_FEE_PER_TRANSACTION`. Required.
+   *
+   * @generated from field: string unsigned_transaction = 1;
+   */
+  unsignedTransaction: string;
+};
+
+/**
+ * Describes the message relayer.v1.EvmSignRequest.
+ * Use `create(EvmSignRequestSchema)` to create a new message.
+ */
+export const EvmSignRequestSchema: GenMessage<EvmSignRequest> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_signing_service, 5);
 
 /**
  * A Stellar transaction without the relayer's signature.
@@ -256,7 +286,7 @@ export type StellarSignRequest = Message<"relayer.v1.StellarSignRequest"> & {
  * Use `create(StellarSignRequestSchema)` to create a new message.
  */
 export const StellarSignRequestSchema: GenMessage<StellarSignRequest> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signing_service, 5);
+  messageDesc(file_relayer_v1_signing_service, 6);
 
 /**
  * A Solana transaction that has the relayer among its signers. The relayer's policies apply as in SendTransaction.
@@ -277,7 +307,7 @@ export type SolanaSignRequest = Message<"relayer.v1.SolanaSignRequest"> & {
  * Use `create(SolanaSignRequestSchema)` to create a new message.
  */
 export const SolanaSignRequestSchema: GenMessage<SolanaSignRequest> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signing_service, 6);
+  messageDesc(file_relayer_v1_signing_service, 7);
 
 /**
  * The signed transaction.
@@ -305,7 +335,7 @@ export type SignTransactionResponse = Message<"relayer.v1.SignTransactionRespons
  * Use `create(SignTransactionResponseSchema)` to create a new message.
  */
 export const SignTransactionResponseSchema: GenMessage<SignTransactionResponse> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signing_service, 7);
+  messageDesc(file_relayer_v1_signing_service, 8);
 
 /**
  * A signed transaction in the shape of its network.
@@ -334,6 +364,14 @@ export type SignedTransaction = Message<"relayer.v1.SignedTransaction"> & {
      */
     value: SolanaSignedTransaction;
     case: "solana";
+  } | {
+    /**
+     * On an EVM network.
+     *
+     * @generated from field: relayer.v1.EvmSignedTransaction evm = 3;
+     */
+    value: EvmSignedTransaction;
+    case: "evm";
   } | { case: undefined; value?: undefined };
 };
 
@@ -342,7 +380,42 @@ export type SignedTransaction = Message<"relayer.v1.SignedTransaction"> & {
  * Use `create(SignedTransactionSchema)` to create a new message.
  */
 export const SignedTransactionSchema: GenMessage<SignedTransaction> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signing_service, 8);
+  messageDesc(file_relayer_v1_signing_service, 9);
+
+/**
+ * A signed EVM transaction.
+ *
+ * @generated from message relayer.v1.EvmSignedTransaction
+ */
+export type EvmSignedTransaction = Message<"relayer.v1.EvmSignedTransaction"> & {
+  /**
+   * Signed transaction as nodes take it, hex with `0x`.
+   *
+   * @generated from field: string signed_transaction = 1;
+   */
+  signedTransaction: string;
+
+  /**
+   * The signature: r, s and v, 130 hex digits.
+   *
+   * @generated from field: string signature = 2;
+   */
+  signature: string;
+
+  /**
+   * The hash of the transaction, hex with `0x`.
+   *
+   * @generated from field: string hash = 3;
+   */
+  hash: string;
+};
+
+/**
+ * Describes the message relayer.v1.EvmSignedTransaction.
+ * Use `create(EvmSignedTransactionSchema)` to create a new message.
+ */
+export const EvmSignedTransactionSchema: GenMessage<EvmSignedTransaction> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_signing_service, 10);
 
 /**
  * A signed Stellar transaction.
@@ -370,7 +443,7 @@ export type StellarSignedTransaction = Message<"relayer.v1.StellarSignedTransact
  * Use `create(StellarSignedTransactionSchema)` to create a new message.
  */
 export const StellarSignedTransactionSchema: GenMessage<StellarSignedTransaction> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signing_service, 9);
+  messageDesc(file_relayer_v1_signing_service, 11);
 
 /**
  * A signed Solana transaction.
@@ -398,7 +471,7 @@ export type SolanaSignedTransaction = Message<"relayer.v1.SolanaSignedTransactio
  * Use `create(SolanaSignedTransactionSchema)` to create a new message.
  */
 export const SolanaSignedTransactionSchema: GenMessage<SolanaSignedTransaction> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signing_service, 10);
+  messageDesc(file_relayer_v1_signing_service, 12);
 
 /**
  * Signs with the key of a relayer. A low balance never prevents signing.
@@ -428,8 +501,8 @@ export const SigningService: GenService<{
     output: typeof SignDataResponseSchema;
   },
   /**
-   * Signs a transaction without sending it. Stellar and Solana only. Errors: those of SignTypedData, RECEIVER_NOT_ALLOWED, and UNAVAILABLE (no RPC node is
-   * reachable) if nodes must be asked what the signature would allow.
+   * Signs a transaction without sending it. On EVM networks, the relayer's policy `allow_transaction_signing` must allow it. Errors: those of SignTypedData,
+   * RECEIVER_NOT_ALLOWED, and UNAVAILABLE (no RPC node is reachable) if nodes must be asked what the signature would allow.
    *
    * @generated from rpc relayer.v1.SigningService.SignTransaction
    */

@@ -6,6 +6,7 @@ import { protoPathOf } from '../../codec/proto-path.js';
 import { DomainError, invalidField } from '../../core/errors/errors.js';
 import { type FieldName, type IsRefused, withFurther, withOthers } from '../../core/errors/read-all.js';
 import type { Directory } from '../../core/ports/directory.js';
+import { networkTypes } from '../../core/records/network.js';
 import { mayUseRelayer, relayerNotAllowed } from '../../core/records/principal.js';
 import { type Relayer, requireActive } from '../../core/records/relayer.js';
 import { shownName } from '../../core/text/safe-text.js';
@@ -97,7 +98,10 @@ function rulesOf(plan: MethodPlan, checkOf: GateDeps['checkOf']): Rules {
       const { selector, under } = unionRulesOf(oneof);
       if (selector.case !== 'relayerNetwork') return [];
       if (plan.relayer === 'any') throw new Error(`${plan.rpcPath} has a union selected by the relayer's network, but no relayer rule`);
-      return [{ oneof, list, isRequired: under === '', cases: new Map(oneof.fields.map((field) => [field.name, field.localName])) }];
+      const cases = new Map(oneof.fields.map((field) => [field.name, field.localName]));
+      const lacking = networkTypes.find((type) => !cases.has(type));
+      if (lacking !== undefined) throw new Error(`${plan.rpcPath} has a union without a case for ${lacking}`);
+      return [{ oneof, list, isRequired: under === '', cases }];
     }),
   );
   return { plan, unions, bounds: compileFieldBounds(plan.method.input), further: checkOf(plan.method) };
@@ -131,8 +135,8 @@ function checkRequest(rules: Rules, message: Message, call: Call, directory: Gat
     const relayer = relayerFor(plan, relayerIdOf(message), directory);
     call.relayer = relayer;
     for (const union of unions) {
-      if (union.list === null) checkShape(plan, union, message, '', relayer, call);
-      else checkShapes(plan, union, union.list, message, relayer, call);
+      if (union.list === null) checkShape(union, message, '', relayer, call);
+      else checkShapes(union, union.list, message, relayer, call);
     }
   }
   // The readers of bodies name fields as their callers do.
@@ -159,17 +163,15 @@ function relayerFor(plan: MethodPlan, relayerId: string, directory: GateDeps['di
   return relayer;
 }
 
-function checkShapes(plan: MethodPlan, union: NetworkUnion, list: DescField, message: Message, relayer: Relayer, call: Call): void {
+function checkShapes(union: NetworkUnion, list: DescField, message: Message, relayer: Relayer, call: Call): void {
   const items = (message as unknown as Record<string, readonly Message[]>)[list.localName] ?? [];
-  for (const [index, item] of items.entries()) checkShape(plan, union, item, `${list.name}[${index}].`, relayer, call);
+  for (const [index, item] of items.entries()) checkShape(union, item, `${list.name}[${index}].`, relayer, call);
 }
 
 /**
- * Throws if the union's case does not match the relayer's network. REST always sets the right case if the network has one; an RPC caller
- * may set another, or none.
+ * Throws if the union's case does not match the relayer's network. REST always sets the right case; an RPC caller may set another, or none.
  */
 function checkShape(
-  plan: MethodPlan,
   { oneof, isRequired, cases }: NetworkUnion,
   message: Message,
   at: string,
@@ -178,14 +180,6 @@ function checkShape(
 ): void {
   const held = (message as unknown as Record<string, { readonly case: string | undefined }>)[oneof.localName];
   const wanted = cases.get(networkType);
-  if (wanted === undefined && (isRequired || held?.case !== undefined)) {
-    throw new DomainError(
-      'invalid',
-      'NOT_SUPPORTED_ON_NETWORK',
-      `${plan.method.name} is not supported on relayers of network type ${networkType}`,
-      { metadata: { network_type: networkType } },
-    );
-  }
   if (held?.case === undefined) {
     // A body with problems may hold a case that could not be read.
     if (isRequired && bodyProblem === null) throw invalidField(`${at}${oneof.name}`, 'is required');

@@ -34,6 +34,7 @@ import { quoteAttempt } from './quote.js';
 import { createReceipts } from './receipts.js';
 import { findRevertReason } from './revert.js';
 import { signDraft } from './sign.js';
+import { readTransactionToSign, signForeignTransaction } from './sign-foreign.js';
 import { hashTypedData } from './typed-data.js';
 
 /** The nonces of EVM accounts. */
@@ -209,7 +210,10 @@ export function createEvmChain(options: EvmChainOptions): EvmChain {
     contractCalls,
     hashTypedData,
     unsequenced: null,
-    signForeign: null,
+    signForeign: {
+      check: (transaction, relayer) => void readTransactionToSign(drafting, transaction, relayer),
+      sign: (transaction, relayer, signer) => signForeignTransaction(drafting, transaction, relayer, signer),
+    },
   };
 }
 

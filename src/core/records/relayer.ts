@@ -20,6 +20,8 @@ export interface EvmPolicies {
   readonly maxInFlight: number | null;
   /** True: the `status_reason` of a reverted transaction contains the revert data. */
   readonly includeRevertData: boolean;
+  /** True: callers get signatures over transactions that the service does not send. */
+  readonly allowTransactionSigning: boolean;
 }
 
 /** What takes away the ability of an account on Stellar to act; the definitions say what each is. */
@@ -162,6 +164,7 @@ export const defaultPolicies: {
     gasLimitEstimation: true,
     maxInFlight: null,
     includeRevertData: false,
+    allowTransactionSigning: false,
   },
   // A tenth of a lumen and a hundredth of a SOL, as in OpenZeppelin Relayer; Stellar itself reserves more.
   stellar: {

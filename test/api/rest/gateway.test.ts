@@ -470,13 +470,6 @@ describe('the gate over REST', () => {
     assert.equal(await refusal('PUT', `${transactions('paused')}/t`), '403 RELAYER_PAUSED relayer paused is paused');
   });
 
-  it('gate: rejects methods that the network lacks', async () => {
-    assert.equal(
-      await refusal('POST', '/api/v1/relayers/evm/sign-transaction', '{"unsigned_xdr":"AA=="}'),
-      '400 NOT_SUPPORTED_ON_NETWORK SignTransaction is not supported on relayers of network type evm',
-    );
-  });
-
   it('gate: sets the relayer of the call', async () => {
     let id = '';
     act = (context) => {

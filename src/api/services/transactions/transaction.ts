@@ -2,6 +2,7 @@ import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { RecordView } from '../../../../gen/relayer/v1/common_pb.js';
 import {
+  EvmSignedTransactionSchema,
   type SignedTransaction,
   type SignTransactionRequest,
   SolanaSignedTransactionSchema,
@@ -20,8 +21,9 @@ import {
 import type { SendTransactionRequest, SendTransactionsRequest } from '../../../../gen/relayer/v1/transaction_service_pb.js';
 import { DomainError, invalidField, withinPart } from '../../../core/errors/errors.js';
 import { readEach } from '../../../core/errors/read-all.js';
-import type { ContentRequest } from '../../../core/ports/chain/requests.js';
+import type { ContentRequest, SignedForCaller } from '../../../core/ports/chain/requests.js';
 import { traceIdOf } from '../../../core/ports/telemetry.js';
+import type { NetworkType } from '../../../core/records/network.js';
 import type {
   Attempt as DomainAttempt,
   FailureReason as DomainFailure,
@@ -184,14 +186,14 @@ function networkFieldsOf(attempt: DomainAttempt): NonNullable<MessageInitShape<t
 
 /** Returns a transaction to sign in the network's own form. */
 export function unsignedOf(transaction: Extract<SignTransactionRequest['transaction'], { readonly value: unknown }>): string {
+  if (transaction.case === 'evm') return transaction.value.unsignedTransaction;
   return transaction.case === 'stellar' ? transaction.value.unsignedXdr : transaction.value.transaction;
 }
 
 /** The record of a signed transaction. */
-export function signedTransactionOf(
-  network: 'stellar' | 'solana',
-  { transaction, signature }: { readonly transaction: string; readonly signature: string },
-): SignedTransaction['network'] {
+export function signedTransactionOf(network: NetworkType, { transaction, signature, hash }: SignedForCaller): SignedTransaction['network'] {
+  if (network === 'evm')
+    return { case: network, value: create(EvmSignedTransactionSchema, { signedTransaction: transaction, signature, hash }) };
   return network === 'stellar'
     ? { case: network, value: create(StellarSignedTransactionSchema, { signedXdr: transaction, signature }) }
     : { case: network, value: create(SolanaSignedTransactionSchema, { transaction, signature }) };

@@ -225,6 +225,12 @@ const headersOfUrl = trial('UpdateNetworkRequest', 'rpc_urls[0].headers', (size)
 }));
 
 const trialsOfOne: Readonly<Record<string, Trial>> = {
+  'EvmSignRequest.unsigned_transaction maxLength': trial(
+    'SignTransactionRequest',
+    'unsigned_transaction',
+    (size) => ({ unsigned_transaction: `0x${'00'.repeat((size - 2) / 2)}` }),
+    { step: 2 },
+  ),
   'EvmTransactionRequest.data maxLength': evmData,
   'SendTransactionRequestEvm.data maxLength': evmData,
   'SendTransactionRequestEvm.labels maxItems': trial('SendTransactionRequest', 'labels', (size) => ({

@@ -23,6 +23,7 @@ const evm: EvmPolicies = {
   gasLimitEstimation: false,
   maxInFlight: 3,
   includeRevertData: true,
+  allowTransactionSigning: true,
 };
 const stellar: StellarPolicies = {
   network: 'stellar',
