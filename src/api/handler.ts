@@ -13,6 +13,7 @@ import { breakOff, drainAfterAnswer, writeAnswer } from './http/answer.js';
 import type { Cors } from './http/cors.js';
 import { type ApiRequest, type ApiResponse, type Header, headerValuesOf } from './http/header.js';
 import type { Page } from './http/page.js';
+import { noStore, protectiveHeaders } from './http/protective-headers.js';
 import { createRequestWatch } from './request-watch.js';
 import type { RestGateway } from './rest/gateway.js';
 import { writeProtocolError } from './rpc/protocol-error.js';
@@ -71,13 +72,12 @@ export function createHandler(options: HandlerOptions): (request: ApiRequest, re
     const method = request.method ?? '';
     const { path, query } = partsOf(request.url ?? '');
     const requestId = requestIdOf(request, newRequestId);
-    const headers: Header[] = [['x-request-id', requestId], ...cors.answerHeaders(request)];
+    const headers: Header[] = [['x-request-id', requestId], ...protectiveHeaders(request), ...cors.answerHeaders(request)];
     const target = targetOf(method, path, request.headers['content-type']);
     // Read now: the socket of a caller that left has none.
     const callerAddress = addressOf(request);
     let isCheckingKey = false;
     const watched = watch({ request, response, path, requestId, target });
-
     // Requests and answers may break off; without listeners that would end the process.
     request.on('error', ignore);
     response.on('error', ignore);
@@ -93,6 +93,7 @@ export function createHandler(options: HandlerOptions): (request: ApiRequest, re
         throw options.closed();
       checkFound(target);
       if (target.scope !== 'public') {
+        headers.push(noStore);
         isCheckingKey = true;
         const principal = principalOf(request, authenticate, () => brakeWrongKeys(callerAddress));
         isCheckingKey = false;

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { processEnvironment } from '../config/environment.js';
+import { weakSettings } from '../config/weak-settings.js';
 import { backgroundTimers } from '../core/work/timers.js';
 import { openLogs } from '../observability/open-logs.js';
 import { checkPortIsFree } from './check-port-is-free.js';
@@ -31,10 +32,12 @@ async function serve(): Promise<void> {
     reopenAudit();
     void renewCertificate();
   });
+  // Without a listener, the signal opens the debugger, which can read every key.
+  process.on('SIGUSR1', () => undefined);
   const { settings, config } = await loadConfiguration(processEnvironment());
   const log = await openLogs(settings);
   reopenAudit = log.auditHealth.reopen;
-  for (const notice of [...settings.notices, ...config.notices]) log.warn({}, notice);
+  for (const notice of [...settings.notices, ...config.notices, ...weakSettings(settings)]) log.warn({}, notice);
   await checkPortIsFree(settings);
   const { startApp } = await import('../app/app.js');
   const app = await startApp(settings, config, log);

@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
 import { chmodSync, writeFileSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
+import { connect as connectHttp2, type IncomingHttpHeaders } from 'node:http2';
+import { request } from 'node:https';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { connect } from 'node:tls';
@@ -65,4 +69,27 @@ it('SIGHUP does not end a service that is starting', async (test) => {
   process.kill(launched.pid, 'SIGHUP');
   const service = await launched.listening;
   assert.equal(await service.stop(), 0);
+});
+
+it('with TLS every answer makes browsers insist on it, over HTTP/1.1 and HTTP/2, and SIGUSR1 opens no debugger', async (test) => {
+  const home = await createServiceHome({ rpcUrl: 'http://127.0.0.1:9' });
+  test.after(() => home.remove());
+  const [certFile, keyFile] = [join(home.dir, 'cert.pem'), join(home.dir, 'key.pem')];
+  newCertificate(certFile, keyFile);
+  const service = await startService({ ...home, env: { ...home.env, TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile } });
+  test.after(() => service.kill());
+  process.kill(service.pid, 'SIGUSR1');
+
+  const overHttp1 = request({ port: service.port, host: '127.0.0.1', path: '/api/v1/health', rejectUnauthorized: false }).end();
+  const [{ headers }] = (await once(overHttp1, 'response')) as [IncomingMessage];
+  assert.equal(headers['strict-transport-security'], 'max-age=31536000');
+  const session = connectHttp2(`https://127.0.0.1:${service.port}`, { rejectUnauthorized: false });
+  test.after(() => session.destroy());
+  const [answered] = (await once(session.request({ ':path': '/api/v1/relayers' }).end(), 'response')) as [IncomingHttpHeaders];
+  assert.equal(answered[':status'], 401);
+  assert.equal(answered['strict-transport-security'], 'max-age=31536000');
+  session.destroy();
+
+  assert.equal(await service.stop(), 0);
+  assert.ok(!service.output().includes('Debugger listening'), service.output());
 });

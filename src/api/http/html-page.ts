@@ -22,6 +22,7 @@ export function createHtmlPage(path: string, load: StaticContent['load']): Page 
     headers: [
       ['content-security-policy', contentSecurityPolicy],
       ['referrer-policy', 'no-referrer'],
+      ['cross-origin-opener-policy', 'same-origin'],
     ],
   });
 }

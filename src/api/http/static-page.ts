@@ -43,7 +43,6 @@ export function createStaticPage({ path, contentType, load, headers = [] }: Stat
         ['cache-control', 'no-cache'],
         // Origin too, because this header replaces the Vary header of CORS.
         ['vary', 'Accept-Encoding, Origin'],
-        ['x-content-type-options', 'nosniff'],
         ...headers,
       ];
       if (hasAlready(asked['if-none-match'], etag)) return { status: 304, contentType, headers: shared, body: null };

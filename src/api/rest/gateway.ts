@@ -241,10 +241,10 @@ interface HeadWriter {
   writeHead(status: number, headers: readonly string[] | OutgoingHttpHeaders): unknown;
 }
 
-/** Writes the head of server-sent events. Proxies must neither store them nor wait for more of them. */
+/** Writes the head of server-sent events. Proxies must not wait for more of them. */
 function writeEventsHead({ response, headers }: RestExchange, status: number): void {
   const type = status === 200 ? ['content-type', 'text/event-stream; charset=utf-8'] : [];
-  const flat = [...type, 'cache-control', 'no-store', 'x-accel-buffering', 'no'];
+  const flat = [...type, 'x-accel-buffering', 'no'];
   for (const [name, value] of headers) flat.push(name, value);
   (response as HeadWriter).writeHead(status, flat);
 }
