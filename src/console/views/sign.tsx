@@ -2,8 +2,10 @@ import { create, type DescField } from '@bufbuild/protobuf';
 import { useState } from 'preact/hooks';
 import { NetworkType } from '../../../gen/relayer/v1/common_pb.js';
 import {
+  EvmSignRequestSchema,
   type SignDataRequest,
   SignDataRequestSchema,
+  type SignedTransaction,
   type SignTransactionRequest,
   SignTransactionRequestSchema,
   type SignTypedDataRequest,
@@ -95,8 +97,20 @@ const wire: Way = {
   request: (relayerId, typed) => transactionToSign(relayerId, { case: 'solana', value: create(SolanaSignRequestSchema, trimmed(typed)) }),
 };
 
+const serialized: Way = {
+  fields: [[EvmSignRequestSchema.field.unsignedTransaction]],
+  rows: 6,
+  prefix: 'evm.',
+  request: (relayerId, typed) => transactionToSign(relayerId, { case: 'evm', value: create(EvmSignRequestSchema, trimmed(typed)) }),
+};
+
 function trimmed(typed: Typed): Typed {
   return Object.fromEntries(Object.entries(typed).map(([name, text]) => [name, text.trim()]));
+}
+
+function signedForm(signed: Extract<SignedTransaction['network'], { readonly value: unknown }>): readonly [string, string] {
+  if (signed.case === 'stellar') return ['signed envelope', signed.value.signedXdr];
+  return ['signed transaction', signed.case === 'evm' ? signed.value.signedTransaction : signed.value.transaction];
 }
 
 function transactionToSign(relayerId: string, transaction: SignTransactionRequest['transaction']) {
@@ -104,12 +118,7 @@ function transactionToSign(relayerId: string, transaction: SignTransactionReques
   const sign = async (): Promise<Parts> => {
     const signed = (await signing.signTransaction(request, once)).result?.network;
     if (signed?.case === undefined) return [];
-    const [name, text] =
-      signed.case === 'stellar' ? ['signed envelope', signed.value.signedXdr] : ['signed transaction', signed.value.transaction];
-    return [
-      [name, text],
-      ['signature', signed.value.signature],
-    ];
+    return [signedForm(signed), ['signature', signed.value.signature]];
   };
   return { request, sign };
 }
@@ -127,14 +136,21 @@ function signatureParts(
   ];
 }
 
+const evmWays = { message, typed: typedData, transaction: serialized };
+
 function EvmSign(properties: SignProperties) {
-  const [kind, setKind] = useState<'message' | 'typed'>('message');
+  const [kind, setKind] = useState<keyof typeof evmWays>('message');
   return (
     <>
       <div>
-        <Segments label="What to sign" choices={{ message: 'Message', typed: 'Typed data' }} value={kind} onValue={setKind} />
+        <Segments
+          label="What to sign"
+          choices={{ message: 'Message', typed: 'Typed data', transaction: 'Transaction' }}
+          value={kind}
+          onValue={setKind}
+        />
       </div>
-      <SignForm key={kind} {...properties} way={kind === 'message' ? message : typedData} />
+      <SignForm key={kind} {...properties} way={evmWays[kind]} />
     </>
   );
 }
