@@ -245,7 +245,7 @@ describe('definitions that one of two instances changes', () => {
     const file = join(dir, 'config.json');
     const written = await readFile(file, 'utf8');
     const start = () => startServiceHere({ ...home, env: { ...home.env, CONFIG_DIR: dir } });
-    await writeFile(file, `${written} `);
+    await writeFile(file, JSON.stringify({ ...JSON.parse(written), revision: 1 }));
     const newer = await start();
     test.after(() => newer.stop());
     const atNewer = restClient(() => newer.baseUrl);
@@ -268,7 +268,7 @@ describe('definitions that one of two instances changes', () => {
     await must(atNewer('GET', '/ready'));
     await writeFile(file, written);
     await assert.rejects(start(), {
-      message: /^other instances work with newer configuration files; these differ: config\.json; start it with the newest files/,
+      message: /^other instances work with other configuration files of revision 1, and these have revision 0; these differ: config\.json; start it with their files/,
     });
   });
 });

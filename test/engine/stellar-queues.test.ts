@@ -109,15 +109,15 @@ describe('the queues of a Stellar node', { concurrency: 4 }, () => {
   });
 
   it('release slot: attempts that every node refuses as invalid delay the next one by seconds', async (test) => {
-    const rig = await start(test);
-    // The local ledger does not know this operation, and the service finds nothing wrong with it.
-    const withdrawal = Operation.liquidityPoolWithdraw({ liquidityPoolId: 'ab'.repeat(32), amount: '1', minAmountA: '1', minAmountB: '1' });
-    const unsupported = () => {
-      const built = walletOf(rig.node.ledger, rig.key.keys).build([withdrawal]);
+    const rig = await start(test, { policies: { allowAccountChanges: ['revoke_sponsorship'] } });
+    // Nodes find it malformed, since nobody sponsors a pool, and the service finds nothing wrong with it.
+    const revocation = Operation.revokeLiquidityPoolSponsorship({ liquidityPoolId: 'ab'.repeat(32) });
+    const malformed = () => {
+      const built = walletOf(rig.node.ledger, rig.key.keys).build([revocation]);
       built.signatures.splice(0);
       return rig.send({ transactionXdr: built.toXdr(), validUntilMs: laterMs() });
     };
-    const bad = [await unsupported(), await unsupported()];
+    const bad = [await malformed(), await malformed()];
     const good = await rig.send({ operations: [payment(receiver, 5_000_000n)] });
     await rig.untilWithBlocks(good.transaction.id, 'confirmed');
     for (const { transaction } of bad) {
@@ -125,7 +125,7 @@ describe('the queues of a Stellar node', { concurrency: 4 }, () => {
       assert.deepEqual([status, failureReason], ['failed', 'never_accepted']);
       assert.equal(
         statusReason,
-        `no RPC node accepted it: the node answered txFAILED: operation 1: opNOT_SUPPORTED: an operation is invalid; replaced by a no-op transaction at sequence number ${nonce} to unblock later transactions`,
+        `no RPC node accepted it: the node answered txFAILED: operation 1: REVOKE_SPONSORSHIP_MALFORMED: an operation is invalid; replaced by a no-op transaction at sequence number ${nonce} to unblock later transactions`,
       );
       assert.deepEqual(await bidsOf(rig, transaction.id), [100n, 100n]);
     }
