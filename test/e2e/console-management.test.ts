@@ -111,6 +111,8 @@ describe('console: transactions, webhooks and management', { skip: skipWithoutCh
     await open('/relayers/sandbox/transactions', /^Sandbox ?: Transactions$/);
     const ids: string[] = [];
     for (let value = 0; value < 3; value++) ids.push((await api('POST', '/relayers/sandbox/transactions', { to, value })).id);
+    // A row that is added moves those below it.
+    await page.getByLabel(`Select ${ids[2]}`).waitFor();
     await page.getByLabel(`Select ${ids[0]}`).check();
     await page.getByLabel(`Select ${ids[1]}`).check();
     await button('Cancel selected (2)').click();

@@ -268,7 +268,8 @@ describe('definitions that one of two instances changes', () => {
     await must(atNewer('GET', '/ready'));
     await writeFile(file, written);
     await assert.rejects(start(), {
-      message: /^other instances work with other configuration files of revision 1, and these have revision 0; these differ: config\.json; start it with their files/,
+      message:
+        /^other instances work with other configuration files of revision 1, and these have revision 0; these differ: config\.json; start it with their files/,
     });
   });
 });

@@ -172,7 +172,7 @@ describe('requests of the public client', () => {
     assertKeys(await call('POST', '/relayers/r1/sign', { message: 'hello' }), ['r', 's', 'sig', 'v']);
     const hashes = { domain_separator: '11'.repeat(32), hash_struct_message: '22'.repeat(32) };
     assertKeys(await call('POST', '/relayers/r1/sign-typed-data', hashes), ['r', 's', 'sig', 'v']);
-    assert.equal((await rest('POST', '/relayers/r1/sign-transaction', { unsigned_xdr: 'AAAA' })).reason, 'NOT_SUPPORTED_ON_NETWORK');
+    assert.equal((await rest('POST', '/relayers/r1/sign-transaction', { unsigned_xdr: 'AAAA' })).reason, 'FIELD_INVALID');
 
     const seed = Buffer.alloc(32, 4);
     const key = Keypair.fromRawEd25519Seed(seed);
