@@ -43,7 +43,7 @@ test('signer test: signs with every signer of the file, or with one, while the s
   vault.transit.clear();
   const failed = await runCli(['signer', 'test'], home.env);
   assert.equal(failed.exitCode, 1);
-  assert.match(failed.stdout, /^stellar\tvault_transit\tfailed\tconfig is refused by Vault Transit: HTTP 404: /m);
+  assert.match(failed.stdout, /^stellar\tvault_transit\tfailed\tconfig is refused by Vault Transit: HTTP 404; the log has the answer$/m);
   assert.match(failed.stdout, /^read\tvault\t0x/m, 'the others are tested, too');
   assert.equal(failed.stderr, 'error: 1 of 3 signers failed\n');
   vault.intercept = ({ path }, response) => {

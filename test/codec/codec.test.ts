@@ -576,7 +576,7 @@ describe('answers', () => {
       write(RelayerSchema, { id: 'r', networkType: 1, policies: { case: 'evm', value: { gasPriceCap: '5', eip1559Pricing: false } } }),
       '{"id":"r","name":"","network":"","network_type":"evm","paused":false,"policies":{"gas_price_cap":5,"eip1559_pricing":false},"signer_id":"","custom_rpc_urls":[],"address":"","system_disabled":false}',
     );
-    assert.equal(write(ApiKeySchema, { id: 'k' }), '{"id":"k","name":"","scopes":[],"relayer_ids":[],"expires_at":null}');
+    assert.equal(write(ApiKeySchema, { id: 'k' }), '{"id":"k","name":"","scopes":[],"relayer_ids":[],"expires_at":null,"created_by":null}');
   });
 
   it('answers: carry JSON digit for digit', () => {

@@ -307,7 +307,9 @@ const rows: readonly (readonly [what: string, call: Call, told: Told])[] = [
 ];
 
 const requestIdPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
-const everyError = ['connection', 'content-length', 'content-type', 'date', 'x-error-reason', 'x-request-id'];
+const everyError = ['connection', 'content-length', 'content-type', 'date', 'x-content-type-options', 'x-error-reason', 'x-request-id'];
+/** What is said before anyone asks for a key holds for all, so caches may keep it. */
+const ofPaths = ['PATH_NOT_FOUND', 'METHOD_NOT_ALLOWED'];
 
 function envelopeOf({ error, message }: Told): string {
   return `{"success":false,"data":null,"error":${JSON.stringify(error)},"message":${JSON.stringify(message)}}`;
@@ -318,10 +320,12 @@ function checkRest(answer: RestAnswer, told: Told): void {
   assert.equal(answer.status, told.status);
   const { retry }: ReasonRules = reasonRules[told.reason as ErrorReason];
   const ofWaiting = retry === 'after_delay' ? ['retry-after'] : [];
+  const ofKeys = ofPaths.includes(told.reason) ? [] : ['cache-control'];
   assert.deepEqual(
     Object.keys(answer.headers).sort(),
-    [...new Set([...everyError, ...ofWaiting, ...Object.keys(told.headers ?? {})])].sort(),
+    [...new Set([...everyError, ...ofKeys, ...ofWaiting, ...Object.keys(told.headers ?? {})])].sort(),
   );
+  assert.equal(answer.headers['cache-control'], ofKeys.length > 0 ? 'no-store' : undefined);
   if (retry === 'after_delay') assert.match(String(answer.headers['retry-after']), /^[1-9]\d*$/);
   assert.equal(answer.headers['content-type'], 'application/json');
   assert.equal(answer.headers['content-length'], String(Buffer.byteLength(answer.text)));
