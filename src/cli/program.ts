@@ -4,6 +4,7 @@ import { ConfigError } from '../config/problem.js';
 import { DatabaseLockedError } from '../storage/database/database-locked-error.js';
 import { SqliteDriverError } from '../storage/sqlite/driver.js';
 import { registerApiKey } from './api-key.js';
+import { registerAudit } from './audit.js';
 import { registerBackup } from './backup.js';
 import { registerCheckConfig } from './check-config.js';
 import { registerDev } from './dev.js';
@@ -32,6 +33,7 @@ const commands: readonly ((program: Command) => void)[] = [
   registerKeystore,
   registerSigner,
   registerApiKey,
+  registerAudit,
   registerInstances,
   registerRotateEncryptionKey,
   registerImportOpenzeppelin,

@@ -24,6 +24,7 @@ export async function runDev(homeDir: string): Promise<void> {
     const settings = loadSettings(sandboxEnvironment(processEnvironment(), home));
     await checkPortIsFree(settings);
     const log = await openLogs(settings);
+    releasers.push(async () => log.endAudit());
     const { sandboxRpcPort, sandboxBlockTimeSeconds } = settings;
 
     const chains: SandboxChain[] = [];

@@ -47,6 +47,7 @@ async function serve(): Promise<void> {
   if (typeof reason === 'string') log.info({ signal: reason }, 'stopping');
   else log.error({ err: reason }, 'stopping: the service cannot continue');
   await app.stop();
+  log.endAudit();
   log.info({}, 'stopped');
   // A request that cannot be aborted, such as an exporter's, must not keep the process.
   backgroundTimers.after(lingerMs, () => process.exit());

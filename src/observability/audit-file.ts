@@ -28,21 +28,34 @@ export interface AuditFileOptions {
 export interface AuditFile extends AuditHealth {
   /** Adds a line, which ends with a line break. Never throws. */
   write(line: string): void;
+  /** The last whole line that was in the file when it was opened, without its line break; null: none. */
+  readonly lastLineBefore: string | null;
 }
 
-/** Returns false for a file that cannot be read. */
-function endsInPartOfLine(path: string): boolean {
+/** More than the longest line and a part of another. */
+const lastBytes = 256 * 1024;
+
+/** Returns the last bytes of the file; none for one that cannot be read. */
+function endOf(path: string): Buffer {
   let open: number | null = null;
   try {
     open = openSync(path, 'r');
     const { size } = fstatSync(open);
-    const last = Buffer.alloc(1);
-    return size > 0 && readSync(open, last, 0, 1, size - 1) === 1 && last[0] !== newLine;
+    const end = Buffer.alloc(Math.min(size, lastBytes));
+    return end.subarray(0, readSync(open, end, 0, end.length, size - end.length));
   } catch {
-    return false;
+    return Buffer.alloc(0);
   } finally {
     if (open !== null) closeSync(open);
   }
+}
+
+function lastLineOf(end: Buffer): string | null {
+  const lines = end
+    .subarray(0, end.lastIndexOf(newLine) + 1)
+    .toString()
+    .split('\n');
+  return lines.at(-2) ?? null;
 }
 
 /** Opens the file, readable by its owner only. Throws if it cannot be opened, or is a pipe or a socket. */
@@ -54,7 +67,8 @@ export async function openAuditFile(path: string, { failsClosed, log }: AuditFil
   let endsInPart = false;
   const openNow = () => {
     const open = openSync(path, 'a', 0o600);
-    endsInPart = endsInPartOfLine(path);
+    const end = endOf(path);
+    endsInPart = end.length > 0 && end.at(-1) !== newLine;
     return open;
   };
   try {
@@ -62,6 +76,7 @@ export async function openAuditFile(path: string, { failsClosed, log }: AuditFil
   } catch (cause) {
     throw new Error(`cannot open AUDIT_LOG_FILE ${path}`, { cause });
   }
+  const lastLineBefore = lastLineOf(endOf(path));
   /** Lines of this turn of the event loop. */
   let added = '';
   /** Lines that a failed write left, and how many bytes of the first are in the open file already. */
@@ -134,6 +149,7 @@ export async function openAuditFile(path: string, { failsClosed, log }: AuditFil
 
   process.once('exit', flush);
   return {
+    lastLineBefore,
     write(line) {
       if (left.length + added.length + line.length > maxWaitingBytes) {
         lost += 1;

@@ -1,5 +1,7 @@
 import type { DestinationStream } from 'pino';
 import { type AuditLog, healthWithoutFile, type Log } from '../core/work/log.js';
+import { backgroundTimers } from '../core/work/timers.js';
+import { anchorText, chainKeyFrom, chainMessages, createAuditChain, lineHash, linkOf } from './audit-chain.js';
 import { openAuditFile } from './audit-file.js';
 import { flatFieldsText, isoTimeText } from './flat-line.js';
 import { redactedFields } from './redacted-fields.js';
@@ -11,28 +13,66 @@ export interface AuditSettings {
   /** True: in the log too, if there is a file. */
   readonly auditLogStdout: boolean;
   readonly auditFail: 'open' | 'closed';
+  /** Signs the chain of lines. */
+  readonly storageEncryptionKey: string;
 }
 
+/** An audit log that this process writes. */
+export interface OpenAuditLog extends AuditLog {
+  /** Signs the last lines. Call it when no line follows; a line that does follow is in the chain nevertheless. */
+  endAudit(): void;
+}
+
+/** The longest time for which lines are without a signature. */
+const signedAfterMs = 60_000;
+
 /**
- * Opens the audit log: JSON lines with the level `audit`, which no log level switches off, in `destination`, in the file, or in both.
- * Throws if the file cannot be opened, or is a pipe.
+ * Opens the audit log: JSON lines with the level `audit`, which no log level switches off, in `destination`, in the file, or in both, in
+ * one chain. Throws if the file cannot be opened, or is a pipe.
  */
 export async function openAuditLog(
-  { auditLogFile, auditLogStdout, auditFail }: AuditSettings,
+  { auditLogFile, auditLogStdout, auditFail, storageEncryptionKey }: AuditSettings,
   destination: DestinationStream,
-  log: Pick<Log, 'error' | 'warn'>,
-): Promise<AuditLog> {
+  log: Pick<Log, 'error' | 'info' | 'warn'>,
+): Promise<OpenAuditLog> {
   const file = auditLogFile === null ? null : await openAuditFile(auditLogFile, { failsClosed: auditFail === 'closed', log });
   const isAuditInLog = file === null || auditLogStdout;
+  const key = chainKeyFrom(storageEncryptionKey);
+  const chain = createAuditChain(key);
+  let isSigned = true;
+
+  function write(line: string): void {
+    if (isAuditInLog) destination.write(`${line}\n`);
+    file?.write(`${line}\n`);
+  }
+
+  function signLines(msg: string): void {
+    isSigned = true;
+    write(chain.linkSigned(msg, { lost: file?.lostLines() ?? 0 }));
+    // Kept apart from the file, this shows lines that were cut off its end.
+    if (!isAuditInLog) log.info({ last: chain.anchor() }, chainMessages.head);
+  }
+
+  write(chain.linkSigned(chainMessages.begins, { publicKey: key.publicKey, after: anchorOf(file?.lastLineBefore ?? null) }));
   return {
     isAuditInLog,
     auditHealth: file ?? healthWithoutFile,
     audit(fields) {
       const start = `{"level":"audit","time":"${isoTimeText(Date.now())}"`;
       const text = flatFieldsText(fields) ?? `,${JSON.stringify(redactedFields(fields)).slice(1, -1)}`;
-      const line = `${start}${text},"msg":"audit"}\n`;
-      if (isAuditInLog) destination.write(line);
-      file?.write(line);
+      write(chain.link(`${start}${text},"msg":"audit"`));
+      if (!isSigned) return;
+      isSigned = false;
+      backgroundTimers.after(signedAfterMs, () => {
+        if (!isSigned) signLines(chainMessages.head);
+      });
     },
+    endAudit: () => signLines(chainMessages.ends),
   };
+}
+
+/** What the first line of a chain says about the last line of another. */
+function anchorOf(line: string | null): string | null {
+  const link = line === null ? null : linkOf(line);
+  return line === null || link === null ? null : anchorText(link.chain, link.seq, lineHash(line));
 }
