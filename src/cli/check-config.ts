@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { LoadedConfig } from '../config/config-file.js';
 import { processEnvironment } from '../config/environment.js';
-import { weakSettings } from '../config/weak-settings.js';
+import { weakNetworks, weakSettings } from '../config/weak-settings.js';
 import { loadConfiguration, settingsHelp } from './load-configuration.js';
 import { CliError } from './terminal/cli-error.js';
 import { writeLine, writeNote } from './terminal/output.js';
@@ -23,7 +23,7 @@ export function registerCheckConfig(program: Command): void {
 async function checkConfig({ production = false }: { readonly production?: boolean }): Promise<void> {
   const { settings, config } = await loadConfiguration(processEnvironment());
   for (const notice of [...settings.notices, ...config.notices]) writeNote(`note: ${notice}`);
-  const weak = production ? weakSettings(settings) : [];
+  const weak = production ? [...weakSettings(settings), ...weakNetworks(config)] : [];
   if (weak.length > 0) throw new CliError(['not ready for production:', ...weak].join('\n  '), 2);
   writeLine(`configuration is valid: ${summaryOf(config)}`);
 }
