@@ -1,5 +1,5 @@
 import { createServer as createTcpServer, type Server, type Socket } from 'node:net';
-import { createServer as createTlsServer, type TLSSocket, Server as TlsServer } from 'node:tls';
+import { createServer as createTlsServer, type SecureContextOptions, type TLSSocket, Server as TlsServer } from 'node:tls';
 import { type Meter, noMeter } from '../../core/ports/telemetry.js';
 import type { Log } from '../../core/work/log.js';
 import { backgroundTimers } from '../../core/work/timers.js';
@@ -152,22 +152,28 @@ export function createServer({
     http1.end();
   }
 
-  function useCertificate({ certPem, keyPem }: Certificate): void {
-    if (acceptor instanceof TlsServer) acceptor.setSecureContext({ cert: certPem, key: keyPem });
+  function useCertificate(certificate: Certificate): void {
+    if (acceptor instanceof TlsServer) acceptor.setSecureContext(secureContext(certificate));
   }
 
   return { listen, stop, useCertificate };
 }
 
+/** TLS 1.3, and of TLS 1.2 what has forward secrecy and authenticated encryption. */
+const ciphers = [
+  ...['TLS_AES_128_GCM_SHA256', 'TLS_AES_256_GCM_SHA384', 'TLS_CHACHA20_POLY1305_SHA256'],
+  ...['AES128-GCM-SHA256', 'AES256-GCM-SHA384', 'CHACHA20-POLY1305'].flatMap((name) => [`ECDHE-ECDSA-${name}`, `ECDHE-RSA-${name}`]),
+].join(':');
+
+/** A new certificate takes all of it again: Node keeps nothing of the context before. */
+function secureContext({ certPem, keyPem }: Certificate): SecureContextOptions {
+  return { cert: certPem, key: keyPem, minVersion: 'TLSv1.2', ciphers, honorCipherOrder: true };
+}
+
 /** Creates the acceptor of TLS connections. It passes each on with the version that ALPN agreed on; callers without ALPN get HTTP/1. */
-function createTlsAcceptor(
-  { certPem, keyPem }: Certificate,
-  handshakeTimeout: number,
-  takeOver: (socket: Socket, version: 1 | 2) => void,
-): Server {
+function createTlsAcceptor(certificate: Certificate, handshakeTimeout: number, takeOver: (socket: Socket, version: 1 | 2) => void): Server {
   const server = createTlsServer({
-    cert: certPem,
-    key: keyPem,
+    ...secureContext(certificate),
     ALPNProtocols: ['h2', 'http/1.1'],
     handshakeTimeout,
     noDelay: true,

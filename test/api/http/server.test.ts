@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { connect as connectHttp2 } from 'node:http2';
 import { get as getTls } from 'node:https';
 import { test } from 'node:test';
+import { type ConnectionOptions, connect as connectTls } from 'node:tls';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { createConnectTransport, createGrpcTransport } from '@connectrpc/connect-node';
 import { createServer } from '../../../src/api/http/server.js';
@@ -75,6 +76,31 @@ test('TLS: ALPN chooses between HTTP/1.1 and HTTP/2', async () => {
   assert.equal(notification?.id, 'n');
   // Cleartext on a TLS port.
   await sendRaw(rig.port, 'GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+  await rig.stop();
+});
+
+test('TLS: takes 1.3, and of 1.2 only ECDHE with authenticated encryption, also after a renewal', async () => {
+  const tls = await selfSigned();
+  const rig = await startRig({ tls });
+  const agreed = async (options: ConnectionOptions) => {
+    const socket = connectTls({ host: '127.0.0.1', port: rig.port, ca: tls.certPem, ...options });
+    const outcome = await Promise.race([once(socket, 'secureConnect').then(() => true), once(socket, 'close').then(() => false)]).catch(
+      () => false,
+    );
+    const agreed = outcome ? `${socket.getProtocol()} ${socket.getCipher().name}` : 'refused';
+    socket.destroy();
+    return agreed;
+  };
+  const only12 = { maxVersion: 'TLSv1.2' } as const;
+  for (let renewals = 0; renewals < 2; renewals += 1) {
+    assert.match(await agreed({}), /^TLSv1\.3 TLS_AES_/);
+    for (const cipher of ['AES128-GCM-SHA256', 'AES256-GCM-SHA384', 'CHACHA20-POLY1305'])
+      assert.equal(await agreed({ ...only12, ciphers: `ECDHE-ECDSA-${cipher}` }), `TLSv1.2 ECDHE-ECDSA-${cipher}`);
+    for (const cipher of ['ECDHE-ECDSA-AES128-SHA256', 'ECDHE-ECDSA-AES256-SHA', 'ECDHE-ECDSA-AES128-CCM'])
+      assert.equal(await agreed({ ...only12, ciphers: cipher }), 'refused', cipher);
+    assert.equal(await agreed({ minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'ALL:@SECLEVEL=0' }), 'refused');
+    rig.server.useCertificate(tls);
+  }
   await rig.stop();
 });
 
