@@ -323,6 +323,21 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
       assert.equal(await store.read.nextNonce(lane), huge + 1n);
     });
 
+    test('a signature for a caller stands for one transaction at most, also if it is noted again', async () => {
+      const { change, read } = store;
+      assert.equal(await read.callerSignature('0xaa'), undefined);
+      await store.commit([change.noteCallerSignature('0xaa'), change.noteCallerSignature('0xaa')]);
+      assert.deepEqual(await read.callerSignature('0xaa'), { transactionId: null });
+      await store.commit([change.useCallerSignature('0xaa', 'one')]);
+      await store.commit([change.noteCallerSignature('0xaa')]);
+      for (const hash of ['0xaa', '0xbb'])
+        await assert.rejects(store.commit([change.useCallerSignature(hash, 'two')]), {
+          name: 'ConflictError',
+          change: 'useCallerSignature',
+        });
+      assert.deepEqual(await read.callerSignature('0xaa'), { transactionId: 'one' });
+    });
+
     test('a read of an unknown id returns undefined or an empty list', async () => {
       assert.equal(await store.read.transaction('unknown'), undefined);
       assert.equal(await store.read.transaction('zero \u0000 byte'), undefined);

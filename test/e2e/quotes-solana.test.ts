@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { signerOf } from '../../src/sandbox/solana/build-transaction.js';
 import { rest, rpcCallers } from '../support/callers.js';
+import { deferred } from '../support/deferred.js';
 import { type SolanaService, startSolanaService } from '../support/network-service.js';
 import { paymentBody } from '../support/solana-body.js';
 import { waitFor } from '../support/wait-for.js';
@@ -97,5 +98,21 @@ describe('quotes on Solana', () => {
       text,
     );
     assert.equal(body.data.accepted, true);
+  });
+
+  it('quote: a Solana node that never answers is not waited for longer than five seconds', async () => {
+    s.solana.chain.advance();
+    const held = deferred();
+    s.solana.node.fail('*', { heldUntil: held.promise }, 1_000);
+    const startedAtMs = performance.now();
+    const { status, body, text } = await rest(s.service.baseUrl, 'POST', path(), payment(4n * sol));
+    const tookMs = performance.now() - startedAtMs;
+    s.solana.node.heal();
+    held.resolve();
+    assert.equal(status, 200, text);
+    assert.ok(tookMs < 8_000, `${tookMs} ms`);
+    for (const key of ['would_succeed', 'fee', 'compute_units', 'funds']) assert.equal(key in body.data, false, text);
+    assert.deepEqual([body.data.accepted, body.data.transactions_ahead], [true, 0]);
+    assert.match(body.metadata.logs[0].message, /is unknown: no RPC node has answered within 5 seconds/);
   });
 });

@@ -123,4 +123,18 @@ describe('quotes on Stellar', () => {
       );
     }
   });
+
+  it('quote: a Stellar node that never answers is not waited for longer than five seconds', async () => {
+    rig.ledger.close();
+    rig.node.setOutcome(() => ({ heldForMs: 20_000 }));
+    const startedAtMs = performance.now();
+    const { status, body, text } = await rest(rig.service.baseUrl, 'POST', path(), paymentBody(String(bob?.address), 5_000n));
+    const tookMs = performance.now() - startedAtMs;
+    rig.node.setOutcome(null);
+    assert.equal(status, 200, text);
+    assert.ok(tookMs < 8_000, `${tookMs} ms`);
+    for (const key of ['would_succeed', 'fee', 'sequence_number', 'funds']) assert.equal(key in body.data, false, text);
+    assert.deepEqual([body.data.accepted, body.data.transactions_ahead], [true, 0]);
+    assert.match(body.metadata.logs[0].message, /is unknown: no RPC node has answered within 5 seconds/);
+  });
 });

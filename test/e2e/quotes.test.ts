@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { Interface, parseEther } from 'ethers';
 import { type Anvil, startAnvil } from '../support/anvil.js';
 import { type RpcCaller, rest, rpcCallers } from '../support/callers.js';
 import { type RpcAnswer, type RpcProxy, startRpcProxy } from '../support/rpc-proxy.js';
 import { createServiceHome, type RunningService, type ServiceHome, startService } from '../support/service.js';
+import { waitFor } from '../support/wait-for.js';
 
 /** A contract that returns the arguments that it is called with. */
 const echo = '0x00000000000000000000000000000000000e0c00';
@@ -274,4 +277,53 @@ describe('quotes', () => {
     assert.equal('funds' in body.data, false);
     assert.match(body.metadata.logs[0].message, /is unknown: no RPC node has answered within 5 seconds/);
   });
+});
+
+it('quote: the L1 fee of an OP stack network is in every cost; without the contract that reports it, costs are unknown', async (test) => {
+  const anvil = await startAnvil();
+  test.after(() => anvil.stop());
+  const feeWei = 4_000_000_000_000_000n;
+  const oracle = '0x420000000000000000000000000000000000000F';
+  // A contract that returns the fee for any call.
+  await anvil.rpc('anvil_setCode', [oracle, `0x67${feeWei.toString(16).padStart(16, '0')}60005260206000f3`]);
+  const home = await createServiceHome({ rpcUrl: anvil.url });
+  test.after(() => home.remove());
+  const file = join(home.dir, 'config.json');
+  const config = JSON.parse(await readFile(file, 'utf8'));
+  config.networks[0].tags = ['optimism'];
+  await writeFile(file, JSON.stringify(config));
+  await anvil.rpc('anvil_setBalance', [home.address, `0x${parseEther('1000').toString(16)}`]);
+  const service = await startService(home);
+  test.after(() => service.stop());
+  const path = `/relayers/${home.relayerId}/transactions/quote`;
+  const quoteOf = async () => (await rest(service.baseUrl, 'POST', path, { to: account, value: 7 })).body;
+
+  const { data: quote } = await quoteOf();
+  const l1FeeWei = (feeWei * 5n) / 4n;
+  assert.equal(quote.l1_fee, String(l1FeeWei), JSON.stringify(quote));
+  for (const price of [quote.price, ...quote.prices]) {
+    const [most, tip] = [BigInt(price.max_fee_per_gas), BigInt(price.max_priority_fee_per_gas)];
+    const paid = BigInt(quote.base_fee) + tip < most ? BigInt(quote.base_fee) + tip : most;
+    assert.equal(BigInt(price.expected_cost), 7n + 21_000n * paid + l1FeeWei);
+    assert.equal(BigInt(price.maximum_cost), 7n + BigInt(quote.gas_limit) * most + l1FeeWei);
+  }
+  assert.equal(quote.funds.cost, quote.price.maximum_cost);
+
+  const reverting = '0x60006000fd';
+  for (const code of ['0x', reverting]) {
+    await anvil.rpc('anvil_setCode', [oracle, code]);
+    await anvil.mine(1);
+    // Until the service has seen the block, it remembers the fee.
+    const { data, metadata } = await waitFor('the L1 fee to be unknown', async () => {
+      const answer = await quoteOf();
+      assert.equal(answer.success, true, JSON.stringify(answer));
+      return 'l1_fee' in answer.data ? undefined : answer;
+    });
+    assert.deepEqual(['maximum_cost' in data.price, 'sufficient' in data.funds], [false, false]);
+    const logs: readonly { readonly message: string }[] = metadata.logs;
+    assert.ok(
+      logs.some(({ message }) => message.startsWith('l1_fee is unknown: ')),
+      JSON.stringify(metadata),
+    );
+  }
 });

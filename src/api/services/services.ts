@@ -8,7 +8,6 @@ import { RelayerService } from '../../../gen/relayer/v1/relayer_service_pb.js';
 import { SignerService } from '../../../gen/relayer/v1/signer_service_pb.js';
 import { SigningService } from '../../../gen/relayer/v1/signing_service_pb.js';
 import { TransactionService } from '../../../gen/relayer/v1/transaction_service_pb.js';
-import type { Keccak256 } from '../../core/signer/sign-data.js';
 import type { RequestCheck } from '../contract/gate.js';
 import { type ApiKeyServiceDeps, createApiKeyService } from './api-keys/api-key-service.js';
 import { createInstanceService, type InstanceServiceDeps } from './instances/instance-service.js';
@@ -18,7 +17,7 @@ import { createOverviewService, type OverviewServiceDeps } from './overview/over
 import { createRelayerService } from './relayers/relayer-service.js';
 import { createRequestChecks, type RequestCheckDeps } from './request-checks.js';
 import { createSignerService, type SignerServiceDeps } from './signers/signer-service.js';
-import { createSigningService } from './signing/signing-service.js';
+import { createSigningService, type SigningServiceDeps } from './signing/signing-service.js';
 import { createTransactionService } from './transactions/transaction-service.js';
 
 /** The services of the contract. */
@@ -51,7 +50,8 @@ export type ServicesDeps = RequestCheckDeps &
   SignerServiceDeps &
   ApiKeyServiceDeps &
   InstanceServiceDeps &
-  OverviewServiceDeps & { readonly keccak256: Keccak256 };
+  OverviewServiceDeps &
+  SigningServiceDeps;
 
 /** Creates every service of the contract. */
 export function createServices(deps: ServicesDeps): readonly ServedService[] {

@@ -211,6 +211,7 @@ export function createEvmChain(options: EvmChainOptions): EvmChain {
     hashTypedData,
     unsequenced: null,
     signForeign: {
+      looksLikeOwn: true,
       check: (transaction, relayer) => void readTransactionToSign(drafting, transaction, relayer),
       sign: (transaction, relayer, signer) => signForeignTransaction(drafting, transaction, relayer, signer),
     },

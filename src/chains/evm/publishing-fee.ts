@@ -2,6 +2,7 @@ import type { EvmDraft } from '../../core/records/evm.js';
 import type { EvmNetwork } from '../../core/records/network.js';
 import type { BlockMemory } from '../../core/work/block-memory.js';
 import type { Log } from '../../core/work/log.js';
+import { NodeError, nodeUnavailable } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { quantityOf } from './answer.js';
 import { questions } from './questions.js';
@@ -14,7 +15,7 @@ export type Unpublished = Omit<EvmDraft, 'publishingFeeWei'>;
 export interface PublishingFee {
   /** Returns the fee for a draft in wei, with a margin; 0 if the network charges none or no node can report it. */
   of(draft: Unpublished): Promise<bigint>;
-  /** Returns the same, but throws an error if no node can report it. */
+  /** Returns the same, but throws `NODE_UNAVAILABLE` if no node can report it. */
   known(draft: Unpublished): Promise<bigint>;
 }
 
@@ -47,8 +48,10 @@ export function createPublishingFee(network: EvmNetwork, rpc: Rpc, memory: Block
     const bytes = unsignedBytes(network.chainId, draft, sampleNonce);
     const length = BigInt(bytes.length);
     const question = questions.publishingFee({ to: oracle, data: callDataFor(bytes) });
-    const fee = await rpc.call(question);
-    if (fee === null) throw new Error('the contract that reports it does not exist');
+    const fee = await rpc.call(question).catch((error: unknown) => {
+      throw error instanceof NodeError ? nodeUnavailable(error) : error;
+    });
+    if (fee === null) throw nodeUnavailable(new Error('the contract that reports it does not exist'));
     if (rpc.isSingle() || fee <= trustedPerByteWei * length) return fee;
     const opinions = await rpc.opinions(question);
     const lowest = opinions.reduce<bigint>((least, opinion) => (opinion !== null && opinion < least ? opinion : least), fee);

@@ -96,6 +96,8 @@ export function createSolanaChain(options: SolanaChainOptions): Chain {
       excludes: () => false,
     },
     signForeign: {
+      // Its transactions have no slots.
+      looksLikeOwn: false,
       check: readTransactionToSign,
       sign: (transaction, relayer, signer) => signForeignTransaction(rpc, transaction, relayer, ed25519SignerOf(signer)),
     },

@@ -148,6 +148,8 @@ export function createStellarChain(options: RpcOptions<StellarNetwork>): Stellar
       },
     },
     signForeign: {
+      // It refuses the ledger bounds that the service gives its own.
+      looksLikeOwn: false,
       check: (transaction, relayer) => readEnvelopeToSign(networkId, transaction, relayer),
       sign: (transaction, relayer, signer) => signForeignTransaction(rpc, networkId, transaction, relayer, ed25519(signer)),
     },

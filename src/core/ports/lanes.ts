@@ -11,6 +11,8 @@ export interface Move {
   readonly writesEvent?: boolean;
   /** The receivers of new content, see `receiverKeys`. */
   readonly receivers?: readonly string[] | undefined;
+  /** The hash of a transaction that was signed for a caller, which did what this one asks for. */
+  readonly usedSignature?: string;
   readonly saveResponse?: SaveResponse<TransactionView> | undefined;
 }
 

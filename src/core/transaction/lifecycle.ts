@@ -268,6 +268,12 @@ export function displaced(transaction: Transaction, foreignHash: string): Transa
   }
 }
 
+/** Fails a transaction because one that the service signed for a caller did what it asks for: sending it too could pay twice. */
+export function paidByCaller(transaction: Transaction, hash: string): Transaction {
+  const paid = `transaction ${hash}, which the service signed for a caller, did exactly what this one asks for`;
+  return failed(transaction, 'displaced', `${paid}; this one is not sent; send it again if you want both`);
+}
+
 /** Fails a transaction whose outcome no node can show any more. The service never sends it again. */
 export function unresolvable(transaction: Transaction): Transaction {
   const lost =

@@ -16,7 +16,7 @@ import {
   stellarAccountChanges,
 } from '../records/relayer.js';
 import type { TransactionTags } from '../records/transaction.js';
-import { within } from '../work/abort.js';
+import { orAborted, startDeadline } from '../work/abort.js';
 import type { Clock } from '../work/clock.js';
 import type { Timers } from '../work/timers.js';
 import { requireFreeExternalId, type TransactionDeps } from './send-transaction.js';
@@ -58,7 +58,7 @@ export interface Quote {
   readonly warnings: readonly Warning[];
 }
 
-/** How long a part waits for nodes. */
+/** How long a quote waits for nodes, all its parts together. */
 const patienceMs = 5_000;
 /** The number of transactions that are read at once: each may be large. */
 const readAtOnce = 32;
@@ -90,7 +90,7 @@ export async function quoteTransaction(
   const { content } = contentToQuote(deps, relayer, request);
   const chain = deps.directory.chainOf(relayer);
   const warnings: Warning[] = [];
-  const part = createReadPart(warnings, deps.timers);
+  const { part, clear } = startParts(warnings, deps.timers);
   const [refusals, inFlight, quoted, account] = await Promise.all([
     refusalsOf(deps, relayer, request, tags),
     readInFlight(deps, relayer),
@@ -99,7 +99,7 @@ export async function quoteTransaction(
       const [balance, locked] = await Promise.all([chain.balanceOf(relayer.address), chain.lockedOf(relayer.address)]);
       return { balance, locked };
     }),
-  ]);
+  ]).finally(clear);
   const { maximumCost } = quoted;
   const { reserved } = inFlight;
   const { policies } = relayer;
@@ -112,17 +112,18 @@ export async function quoteTransaction(
   return { refusals, chain: quoted, funds, ahead: inFlight.count, warnings };
 }
 
-/** Reads parts that may be unknown. Each that is adds a warning. */
-function createReadPart(warnings: Warning[], timers: Timers | undefined): ReadPart {
-  return async (name, read) => {
-    const late = Symbol('late');
-    const isLate = (error: unknown): boolean => error instanceof Error && error.cause === late;
-    const options = { reason: () => new Error('late', { cause: late }), ...(timers === undefined ? {} : { timers }) };
+/** Reads parts that may be unknown, until `clear` ends their time. Each that is adds a warning. */
+function startParts(warnings: Warning[], timers: Timers | undefined): { readonly part: ReadPart; clear(): void } {
+  const late = new Error('late');
+  const { signal, clear } = startDeadline(patienceMs, { reason: () => late, ...(timers === undefined ? {} : { timers }) });
+  const part: ReadPart = async (name, read) => {
     try {
-      return await within(patienceMs, read, options);
+      signal.throwIfAborted();
+      return await orAborted(read(), signal);
     } catch (error) {
-      if (!isLate(error) && !isUnavailable(error)) throw error;
-      const why = isLate(error)
+      const isLate = error === late;
+      if (!isLate && !isUnavailable(error)) throw error;
+      const why = isLate
         ? `no RPC node has answered within ${patienceMs / 1_000} seconds`
         : error instanceof DomainError && error.cause instanceof Error && error.cause.name === 'NodeError'
           ? `the RPC nodes cannot answer: ${error.cause.message}`
@@ -131,6 +132,7 @@ function createReadPart(warnings: Warning[], timers: Timers | undefined): ReadPa
       return null;
     }
   };
+  return { part, clear };
 }
 
 /** Collects why sending would not accept the transaction. */

@@ -2,6 +2,7 @@ import type { Move } from '../ports/lanes.js';
 import type { RecordEvent } from '../ports/record-event.js';
 import type { AttemptChanges } from '../ports/store/attempts.js';
 import type { Change } from '../ports/store/change.js';
+import type { LaneChanges } from '../ports/store/lanes.js';
 import type { TransactionChanges } from '../ports/store/transactions.js';
 import type { Relayer } from '../records/relayer.js';
 import { type Attempt, changed, type OpenTransaction, type Transaction, type TransactionView } from '../records/transaction.js';
@@ -13,7 +14,7 @@ import type { Clock } from '../work/clock.js';
  */
 export function transactionChanges(
   deps: {
-    readonly store: { readonly change: AttemptChanges & TransactionChanges };
+    readonly store: { readonly change: AttemptChanges & Pick<LaneChanges, 'useCallerSignature'> & TransactionChanges };
     readonly recordEvent: RecordEvent;
     readonly clock: Clock;
   },
@@ -35,6 +36,7 @@ export function transactionChanges(
   }
   changes.push(deps.store.change.updateTransaction(previous, { revisionBefore: before.transaction.revision, endedAtMs: nowMs }));
   if (move.receivers !== undefined && move.receivers.length > 0) changes.push(deps.store.change.noteReceivers(previous.id, move.receivers));
+  if (move.usedSignature !== undefined) changes.push(deps.store.change.useCallerSignature(move.usedSignature, previous.id));
   const after = { transaction: previous, attempts };
   if (move.saveResponse !== undefined) changes.push(...move.saveResponse(viewOf(after)));
   return { after, changes };

@@ -3,7 +3,8 @@ import type { Head } from '../../core/ports/chain/head.js';
 import type { SenderUse } from '../../core/ports/chain/outcomes.js';
 import type { Sequence } from '../../core/ports/chain/slots.js';
 import { ConflictError } from '../../core/ports/store/change.js';
-import { isRestored, type Transaction } from '../../core/records/transaction.js';
+import { isRestored, isSigned, type Transaction } from '../../core/records/transaction.js';
+import { paidByCaller } from '../../core/transaction/lifecycle.js';
 import type { LaneContext } from './lane-context.js';
 
 /** This many nonces are searched when the chain shows that many were used: each search takes about twenty calls. */
@@ -16,27 +17,35 @@ const clockSlackMs = 600_000;
 const newLaneSlack = { ms: 2_000, blocks: 2 };
 
 /**
- * True if a transaction of our key that no attempt explains did what one of these transactions asks for: the database lacks that attempt,
- * so it has gone back in time, and would pay again. The finding is stored, and signing stops. False if an operator has accepted the
- * transaction since.
+ * Says how a transaction of our key that no attempt explains did what one of these transactions asks for; null: it did not, or an operator
+ * has accepted it since.
+ *
+ * - `lost`: the database lacks that attempt, so it has gone back in time, and would pay again. The finding is stored, and signing stops.
+ * - the id of a transaction: the service signed the foreign one for a caller, and it stands for this one, which must fail.
  *
  * Another program may use the key too, so a foreign transaction alone shows nothing, nor does one from before the request was accepted.
  */
-export async function isPaidBefore(lane: LaneContext, user: SenderUse, unpaid: Iterable<Transaction>): Promise<boolean> {
+export async function whoPaidBefore(
+  lane: LaneContext,
+  user: SenderUse,
+  unpaid: Iterable<Transaction>,
+): Promise<'lost' | { readonly id: string } | null> {
   for (const transaction of unpaid) {
     const { id, intent, content, createdAtMs } = transaction;
     if (intent !== 'content' || isRestored(transaction) || isBefore(lane, user, createdAtMs) || !user.does(content)) continue;
     const { deps, relayer } = lane;
+    const signature = await deps.store.read.callerSignature(user.hash);
+    if (signature !== undefined) return signature.transactionId === null ? { id } : null;
     const evidence = `transaction ${user.hash} of account ${lane.id.account} did what transaction ${id} of relayer ${relayer().id} asks for, and no stored attempt explains it`;
     try {
       await deps.store.commit([deps.store.change.recordRewind(evidence, user.hash)]);
-      return true;
+      return 'lost';
     } catch (error) {
-      if (error instanceof ConflictError) return false;
+      if (error instanceof ConflictError) return null;
       throw error;
     }
   }
-  return false;
+  return null;
 }
 
 /** True if the block of a transaction is from before this time. */
@@ -46,7 +55,7 @@ function isBefore({ numbers, relayer }: LaneContext, { timeMs }: SenderUse, sinc
 }
 
 /**
- * Says whether one of the transactions that used nonces from ours up to `next` shows that; see `isPaidBefore`. Searches the lowest ones:
+ * Says whether one of the transactions that used nonces from ours up to `next` shows that; see `whoPaidBefore`. Searches the lowest ones:
  * those after them may be of requests that the database lacks too. `unanswered`: no node answered, which says nothing.
  */
 export async function paidBelow(
@@ -67,7 +76,13 @@ export async function paidBelow(
   const first = lane.numbers.signed === 0n ? await firstSince(lane, userOf, next, sinceMs) : lane.numbers.next;
   for (let nonce = first; nonce < next && nonce < first + maxSearched; nonce += 1n) {
     const user = await userOf(nonce);
-    if (user !== null && (await isPaidBefore(lane, user, waiting()))) return 'paid';
+    const paid = user === null ? null : await whoPaidBefore(lane, user, waiting());
+    if (paid === 'lost') return 'paid';
+    if (user === null || paid === null) continue;
+    const { hash } = user;
+    await lane.records.move(paid.id, ({ transaction }) =>
+      isSigned(transaction) ? null : { steps: [paidByCaller(transaction, hash)], usedSignature: hash },
+    );
   }
   return isUnanswered ? 'unanswered' : 'unpaid';
 }

@@ -11,6 +11,7 @@ import { delays } from '../migrations/0008-delays.js';
 import { owners } from '../migrations/0009-owners.js';
 import { configRevision } from '../migrations/0010-config-revision.js';
 import { receivers } from '../migrations/0011-receivers.js';
+import { callerSignatures } from '../migrations/0012-caller-signatures.js';
 import type { Dialect } from '../sql/dialect.js';
 
 /**
@@ -35,6 +36,7 @@ export function migrationsFor(dialect: Dialect): Record<string, Migration> {
     '0009-owners': owners,
     '0010-config-revision': configRevision,
     '0011-receivers': receivers(dialect),
+    '0012-caller-signatures': callerSignatures,
   };
 }
 

@@ -145,6 +145,13 @@ export interface LaneTable {
   next_nonce: string;
 }
 
+/** A transaction that was signed for a caller, who can broadcast it at any time: rows are kept for ever. */
+export interface CallerSignatureTable {
+  hash: string;
+  /** The transaction that failed because this one did the same; null: none. */
+  transaction_id: string | null;
+}
+
 /** The genesis block of a chain when it was first seen. */
 export interface ChainTable {
   chain: string;
@@ -331,6 +338,7 @@ export interface Schema {
   transaction_receivers: TransactionReceiverTable;
   attempts: AttemptTable;
   lanes: LaneTable;
+  caller_signatures: CallerSignatureTable;
   chains: ChainTable;
   notifications: NotificationTable;
   file_entries: FileEntryTable;

@@ -41,6 +41,25 @@ export function laneStatements(db: Kysely<Schema>) {
         ),
     ),
 
+    noteCallerSignature: statement<{ hash: string }, never>('caller_signatures_note', (values) =>
+      db
+        .insertInto('caller_signatures')
+        .values(pick(values, ['hash']))
+        .onConflict((conflict) => conflict.column('hash').doNothing()),
+    ),
+
+    useCallerSignature: statement<{ hash: string; transaction_id: string }, never>('caller_signatures_use', (values) =>
+      db
+        .updateTable('caller_signatures')
+        .set({ transaction_id: values.transaction_id })
+        .where('hash', '=', values.hash)
+        .where('transaction_id', 'is', null),
+    ),
+
+    callerSignature: statement<{ hash: string }, { transaction_id: string | null }>('caller_signatures_by_hash', (values) =>
+      db.selectFrom('caller_signatures').select('transaction_id').where('hash', '=', values.hash),
+    ),
+
     genesisHash: statement<{ chain: string }, { genesis_hash: string }>('chains_genesis_hash', (values) =>
       db.selectFrom('chains').select('genesis_hash').where('chain', '=', values.chain),
     ),
@@ -57,6 +76,10 @@ export function laneReads(lanes: Statements, query: Query): LaneReads {
       return lane === undefined ? undefined : BigInt(lane.next_nonce);
     },
     genesisHash: async (chain) => (await query(lanes.genesisHash, { chain }))[0]?.genesis_hash,
+    callerSignature: async (hash) => {
+      const [row] = await query(lanes.callerSignature, { hash });
+      return row === undefined ? undefined : { transactionId: row.transaction_id };
+    },
   };
 }
 
@@ -67,6 +90,9 @@ export function laneChanges(lanes: Statements): LaneChanges {
       new BoundChange('openLane', [step(lanes.open, { chain, account, next_nonce: nextNonce.toString() })]),
     moveLane: ({ chain, account }, from, to) =>
       new BoundChange('moveLane', [guarded(lanes.move, { chain, account, from: from.toString(), to: to.toString() })]),
+    noteCallerSignature: (hash) => new BoundChange('noteCallerSignature', [step(lanes.noteCallerSignature, { hash })]),
+    useCallerSignature: (hash, transactionId) =>
+      new BoundChange('useCallerSignature', [guarded(lanes.useCallerSignature, { hash, transaction_id: transactionId })]),
     insertChain: (chain, genesisHash) => new BoundChange('insertChain', [guarded(lanes.insertChain, { chain, genesis_hash: genesisHash })]),
   };
 }

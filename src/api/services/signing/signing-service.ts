@@ -9,6 +9,8 @@ import { DomainError, invalidField } from '../../../core/errors/errors.js';
 import type { TypedData } from '../../../core/ports/chain/requests.js';
 import type { Directory } from '../../../core/ports/directory.js';
 import type { Secp256k1Signer } from '../../../core/ports/signer.js';
+import type { LaneChanges } from '../../../core/ports/store/lanes.js';
+import type { StoreFor } from '../../../core/ports/store/store.js';
 import type { Relayer } from '../../../core/records/relayer.js';
 import { type Keccak256, readTypedData, type SignedDigest, signData, signTypedData } from '../../../core/signer/sign-data.js';
 import { callOf, relayerOf } from '../../contract/call.js';
@@ -55,11 +57,15 @@ function answerOf(context: HandlerContext, { digest, signature }: SignedDigest) 
   return { signature: protoOfSignature(signature) };
 }
 
-/** Implements `relayer.v1.SigningService`. */
-export function createSigningService(deps: {
+/** The dependencies of the signing service. */
+export interface SigningServiceDeps {
   readonly directory: Directory;
   readonly keccak256: Keccak256;
-}): ServiceImpl<typeof SigningService> {
+  readonly store: StoreFor<unknown, Pick<LaneChanges, 'noteCallerSignature'>>;
+}
+
+/** Implements `relayer.v1.SigningService`. */
+export function createSigningService(deps: SigningServiceDeps): ServiceImpl<typeof SigningService> {
   function evmSignerOf(relayer: Relayer): Secp256k1Signer {
     const signer = deps.directory.signerOf(relayer);
     if (signer.curve !== 'secp256k1') throw notSupported(relayer);
@@ -91,6 +97,7 @@ export function createSigningService(deps: {
       if (signForeign === null || transaction.case === undefined)
         throw new Error(`${relayer.networkType} transactions cannot be signed without sending them`);
       const signed = await signForeign.sign(unsignedOf(transaction), relayer, deps.directory.signerOf(relayer));
+      if (signForeign.looksLikeOwn) await deps.store.commit([deps.store.change.noteCallerSignature(signed.hash)]);
       callOf(context).auditFacts.hash = signed.hash;
       return { result: { network: signedTransactionOf(transaction.case, signed) } };
     },

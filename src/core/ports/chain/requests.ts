@@ -30,6 +30,11 @@ export interface Wanted {
 
 /** Signs transactions that the service does not send. */
 export interface SignForeign {
+  /**
+   * True: what it signs can do exactly what a transaction of the service does, in its slot, and look like an attempt that the database has
+   * lost. Its hash must be stored before the caller gets it.
+   */
+  readonly looksLikeOwn: boolean;
   /** Checks what `sign` checks, without signing. Throws DomainError (400) naming the field. */
   check(transaction: string, relayer: Relayer): void;
   /**

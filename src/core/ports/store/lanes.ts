@@ -9,6 +9,10 @@ export interface LaneChanges {
   moveLane(lane: LaneId, from: bigint, to: bigint): Change;
   /** Stores the chain's genesis block; fails if another one is stored. */
   insertChain(chain: string, genesisHash: string): Change;
+  /** Stores that a transaction with this hash was signed for a caller, who may broadcast it; never fails. */
+  noteCallerSignature(hash: string): Change;
+  /** Stores which transaction that one stands for; fails if it stands for one already. */
+  useCallerSignature(hash: string, transactionId: string): Change;
 }
 
 /** Queries of lanes and their chains. */
@@ -17,4 +21,6 @@ export interface LaneReads {
   nextNonce(lane: LaneId): Promise<bigint | undefined>;
   /** The chain's genesis block, if it is stored. */
   genesisHash(chain: string): Promise<string | undefined>;
+  /** Which transaction a transaction that was signed for a caller stands for, null: none yet; undefined: it was not. */
+  callerSignature(hash: string): Promise<{ readonly transactionId: string | null } | undefined>;
 }

@@ -4,13 +4,13 @@ import type { SenderTransaction } from '../../../core/ports/chain/outcomes.js';
 import type { Sequence } from '../../../core/ports/chain/slots.js';
 import type { Move } from '../../../core/ports/lanes.js';
 import { type Attempt, hashesOf, type OpenTransaction, type Transaction } from '../../../core/records/transaction.js';
-import { displaced, mined, resolved, slotTerms, unresolvable } from '../../../core/transaction/lifecycle.js';
+import { displaced, mined, paidByCaller, resolved, slotTerms, unresolvable } from '../../../core/transaction/lifecycle.js';
 import { attemptsInSlot } from '../../../core/transaction/outbid.js';
 import { finalAt, isDeep, isUsed } from '../block-view.js';
 import { waitsFor } from '../commit-moves.js';
 import { isProvablyUsed, isSearchedLong } from '../give-up-slot.js';
 import type { LaneContext } from '../lane-context.js';
-import { isPaidBefore } from '../paid-before.js';
+import { whoPaidBefore } from '../paid-before.js';
 import type { Tracked } from '../tracked.js';
 
 /** This many unexplained slots are searched at a head: each search takes about twenty calls. */
@@ -90,7 +90,7 @@ async function explainOne(
     isDeep(lane, head, user.blockNumber) &&
     (await sequence.blockHash(user.blockNumber)) === user.blockHash &&
     (await finalAt(lane, sequence, head))(user.blockNumber);
-  const isPaid = isFinal && ours === undefined && (await isPaidBefore(lane, user, [open.transaction]));
+  const paid = isFinal && ours === undefined ? await whoPaidBefore(lane, user, [open.transaction]) : null;
   const isLost =
     isSearched && (await isProvablyUsed(lane, sequence, head, nonce)) && (await sequence.areGone(attemptsInSlot(open).flatMap(hashesOf)));
   const isHarmless =
@@ -106,7 +106,9 @@ async function explainOne(
     if (ours !== undefined) return isFinal ? withoutReceipt(lane, transaction, ours, user, isHarmless) : null;
     // It is ours after all: the next head finds its receipt.
     if (attempts.some((attempt) => hashesOf(attempt).includes(user.hash))) return null;
-    if (isPaid) return waitsFor(transaction, paidBefore(user.hash));
+    if (paid === 'lost') return waitsFor(transaction, paidBefore(user.hash));
+    if (paid !== null && transaction.intent === 'content')
+      return { steps: [paidByCaller(transaction, user.hash)], usedSignature: user.hash };
     return isFinal ? { steps: [displaced(transaction, user.hash)] } : waitsFor(transaction, foreignUser(transaction, nonce, user.hash));
   });
   return isKnown ? 'found' : 'empty';
