@@ -82,7 +82,7 @@ export function createEngine(deps: EngineDeps): Engine {
   const watchers = new Map<Chain, Watcher>();
 
   const engine: Engine = {
-    requireCapacity: (id, count) => accountOf(id).forCallers().requireCapacity(count),
+    takeRoom: (id, count) => accountOf(id).forCallers().takeRoom(count),
     accept: (transaction) => accountOf(transaction).forCallers().accept(transaction),
     noteUnanswered: (id) => accountOf(id).forCallers().noteUnanswered(),
     whyUnsigned: (id, content) => accountOf(id).forCallers().whyUnsigned(content),

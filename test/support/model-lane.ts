@@ -91,7 +91,7 @@ export async function startModelLane(
     store: mortal.store,
     directory: createDirectory([{ relayer, chain: connection.chain, signer }]),
     lanes: {
-      requireCapacity: (_lane, count) => lane.requireCapacity(count),
+      takeRoom: (_lane, count) => lane.takeRoom(count),
       accept: (transaction) => lane.accept(transaction),
       maxInFlight: () => lane.maxInFlight(),
       noteUnanswered: () => lane.noteUnanswered(),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, before, describe, it } from 'node:test';
 import { create, toJson } from '@bufbuild/protobuf';
-import { Asset, Claimant, Keypair, Networks, Operation, StrKey, xdr } from '@stellar/stellar-sdk';
+import { Account, Address, Asset, Claimant, Keypair, Networks, Operation, StrKey, TransactionBuilder, xdr } from '@stellar/stellar-sdk';
 import { withOperations } from '../../.ci/generate/stellar-operations.js';
 import { withOperationsReference } from '../../.ci/generate/stellar-operations-page.js';
 import { StellarAccountChange, type StellarTransactionRequest, StellarTransactionRequestSchema } from '../../gen/relayer/v1/stellar_pb.js';
@@ -10,9 +10,11 @@ import { TransactionService } from '../../gen/relayer/v1/transaction_service_pb.
 import { stellarRequestOf } from '../../src/api/services/transactions/stellar-transaction.js';
 import { listedOperations } from '../../src/chains/stellar/operation-table.js';
 import { operationFrom } from '../../src/chains/stellar/operations.js';
+import { receiversIn } from '../../src/chains/stellar/receivers.js';
 import { CodecCompiler } from '../../src/codec/message-codec.js';
 import { Reading } from '../../src/codec/reading.js';
 import { defaultPolicies } from '../../src/core/records/relayer.js';
+import type { StellarContent } from '../../src/core/records/stellar.js';
 import { jsonFromText } from '../../src/json/json-reader.js';
 import { type Ed25519App, startEd25519App } from '../support/app-rig.js';
 import { type RpcAsker, rpcAskers } from '../support/rpc-askers.js';
@@ -134,6 +136,35 @@ describe('Stellar operations as JSON', () => {
       const { operation: ours } = operationFrom(read, 'operations[0]', { account: app.home.address, policies: defaultPolicies.stellar });
       assert.equal(ours.toXdr('base64'), builtBy(type, ownIssuer(example)).toXdr('base64'), type);
     }
+  });
+
+  it('examples: receivers are the accounts that are paid, created or merged into, and the contracts that are called', () => {
+    const contract = StrKey.encodeContract(Buffer.alloc(32, 1));
+    const wasm = Buffer.from('0061736d01000000', 'hex');
+    const of = (...operations: readonly xdr.Operation[]) =>
+      receiversIn({ kind: 'operations', operations: operations.map((one) => one.toXdr('base64')) } as unknown as StellarContent);
+    const paying = ['create_account', 'path_payment_strict_receive', 'path_payment_strict_send', 'account_merge'];
+    for (const [type, { example }] of listedOperations) {
+      const expected = paying.includes(type) ? [String(example.destination)] : [];
+      assert.deepEqual([...new Set(of(builtBy(type, ownIssuer(example))))], expected, type);
+    }
+    const pay = { amount: '1', asset: Asset.native() };
+    const [payment, muxed] = [Operation.payment({ ...pay, destination: other }), Operation.payment({ ...pay, destination: M })];
+    const call = Operation.invokeContractFunction({ contract, function: 'f', args: [] });
+    assert.deepEqual(new Set(of(payment)), new Set([other]));
+    assert.deepEqual(of(muxed), [M, G]);
+    assert.deepEqual(of(call), [contract]);
+    assert.deepEqual(of(Operation.uploadContractWasm({ wasm })), []);
+    assert.deepEqual(of(Operation.createCustomContract({ address: Address.fromString(G), wasmHash: Buffer.alloc(32) })), []);
+    assert.deepEqual(new Set(of(payment, call, muxed)), new Set([other, contract, M, G]));
+    const envelope = new TransactionBuilder(new Account(G, '1'), { fee: '100', networkPassphrase: passphrase })
+      .addOperation(payment)
+      .addOperation(call)
+      .setTimeout(0)
+      .build()
+      .toEnvelope()
+      .toXdr('base64');
+    assert.deepEqual(new Set(receiversIn({ kind: 'fee_bump', envelope } as unknown as StellarContent)), new Set([other, contract]));
   });
 
   it('examples: each is accepted over REST and every RPC protocol', async () => {

@@ -34,7 +34,7 @@ import { quoteAttempt } from './quote.js';
 import { createReceipts } from './receipts.js';
 import { findRevertReason } from './revert.js';
 import { signDraft } from './sign.js';
-import { readTransactionToSign, signForeignTransaction } from './sign-foreign.js';
+import { createSignForeign } from './sign-foreign.js';
 import { hashTypedData } from './typed-data.js';
 
 /** The nonces of EVM accounts. */
@@ -210,11 +210,7 @@ export function createEvmChain(options: EvmChainOptions): EvmChain {
     contractCalls,
     hashTypedData,
     unsequenced: null,
-    signForeign: {
-      looksLikeOwn: true,
-      check: (transaction, relayer) => void readTransactionToSign(drafting, transaction, relayer),
-      sign: (transaction, relayer, signer) => signForeignTransaction(drafting, transaction, relayer, signer),
-    },
+    signForeign: createSignForeign(drafting),
   };
 }
 

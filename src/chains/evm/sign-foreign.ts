@@ -1,6 +1,6 @@
 import { Transaction } from 'ethers/transaction';
 import { DomainError, invalidField } from '../../core/errors/errors.js';
-import type { SignedForCaller } from '../../core/ports/chain/requests.js';
+import type { SignedForCaller, SignForeign } from '../../core/ports/chain/requests.js';
 import type { Signer } from '../../core/ports/signer.js';
 import type { EvmContent, EvmPrice } from '../../core/records/evm.js';
 import type { EvmNetwork } from '../../core/records/network.js';
@@ -21,13 +21,17 @@ export interface SigningLimits {
   readonly maxFeeWei: bigint | null;
 }
 
-/** Signs a caller's transaction (hex). The caller is responsible for its nonce. Throws as `readTransactionToSign` does. */
-export async function signForeignTransaction(
-  limits: SigningLimits,
-  text: string,
-  relayer: Relayer,
-  signer: Signer,
-): Promise<SignedForCaller> {
+/** Signs callers' transactions. The callers are responsible for their nonces. */
+export function createSignForeign(limits: SigningLimits): SignForeign {
+  return {
+    looksLikeOwn: true,
+    check: (text, relayer) => void readTransactionToSign(limits, text, relayer),
+    sign: (text, relayer, signer) => signForeignTransaction(limits, text, relayer, signer),
+  };
+}
+
+/** Signs a caller's transaction (hex). Throws as `readTransactionToSign` does. */
+async function signForeignTransaction(limits: SigningLimits, text: string, relayer: Relayer, signer: Signer): Promise<SignedForCaller> {
   const transaction = readTransactionToSign(limits, text, relayer);
   if (signer.curve !== 'secp256k1') throw new Error(`signer ${signer.id} has no secp256k1 key`);
   const { r, s, v } = await signer.signDigest(Buffer.from(transaction.unsignedHash.slice(2), 'hex'));
@@ -41,7 +45,7 @@ export async function signForeignTransaction(
  * Reads a caller's transaction, and checks what Send would check: its chain, its receiver, its price and its gas. Throws `DomainError`
  * (400) naming the field, also if the relayer's policy does not allow such signatures: the transaction can take the slot of another one.
  */
-export function readTransactionToSign({ network, maxFeeWei }: SigningLimits, text: string, relayer: Relayer): Transaction {
+function readTransactionToSign({ network, maxFeeWei }: SigningLimits, text: string, relayer: Relayer): Transaction {
   if (text.length > 2 + 2 * maxBytes) throw invalidField(field, `must have at most ${maxBytes} bytes`);
   const policies = onNetwork('evm', relayer.policies);
   if (!policies.allowTransactionSigning) {

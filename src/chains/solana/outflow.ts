@@ -20,11 +20,23 @@ export function outflowLamports({ accounts, instructions }: Message, account: st
   return total;
 }
 
+/** The instructions of the system program that pay an account, and its place among theirs. */
+const paidPlaces: ReadonlyMap<number, number> = new Map([
+  [createAccount, 1],
+  [transfer, 1],
+  [createAccountWithSeed, 1],
+  // From a nonce account, and from an account with a seed.
+  [5, 1],
+  [11, 2],
+]);
+
 /** See `Chain.receiversOf`: the accounts that system program instructions pay. One that a lookup table names is not visible. */
 export function paidAccounts({ accounts, instructions }: Message): readonly string[] {
   return instructions.flatMap(({ program, accounts: used, data }) => {
-    const to = used[1] === undefined ? undefined : accounts[used[1]];
-    return to !== undefined && accounts[program] === systemProgram && lamportsAt(Buffer.from(data)) !== null ? [to] : [];
+    if (accounts[program] !== systemProgram || data.length < 4) return [];
+    const place = used[paidPlaces.get(Buffer.from(data).readUInt32LE(0)) ?? used.length];
+    const to = place === undefined ? undefined : accounts[place];
+    return to === undefined ? [] : [to];
   });
 }
 

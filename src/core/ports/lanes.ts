@@ -24,8 +24,11 @@ export type Decide = (current: OpenTransaction) => Promise<Move | null> | Move |
 
 /** The lanes. Every change of an open transaction goes through the lane of its account. */
 export interface Lanes {
-  /** Throws `rate_limited` TOO_MANY_TRANSACTIONS if, with this number of new ones, more than the maximum would wait to be signed. */
-  requireCapacity(lane: LaneId, count: number): void;
+  /**
+   * Takes room for this number of new transactions until the returned function is called: when they are in the lane, or were not stored.
+   * Throws `rate_limited` TOO_MANY_TRANSACTIONS if more than the maximum would wait to be signed.
+   */
+  takeRoom(lane: LaneId, count: number): () => void;
   /** Takes a stored transaction into its lane; returns at once. */
   accept(transaction: Transaction): void;
   /** Takes note that it is unknown whether a new transaction was stored: the lane looks for it. Returns at once. */

@@ -147,7 +147,7 @@ async function refusalsOf(
     () => requireActive(relayer),
     () => directory.chainOf(relayer).contentOf(request, context),
     () => requireFreeExternalId(store.read, relayer.id, tags),
-    () => lanes.requireCapacity(laneOf(relayer), 1),
+    () => lanes.takeRoom(laneOf(relayer), 1)(),
   ];
   const refusals: QuoteRefusal[] = [];
   for (const check of checks) {

@@ -133,16 +133,37 @@ function contentsOf(
   });
 }
 
+interface Acceptance {
+  readonly saveResponse: SaveResponse<Accepted>;
+  readonly origin: Origin;
+  readonly named: NamePart;
+}
+
 async function acceptTogether(
   deps: TransactionDeps,
   relayer: Relayer,
   wanted: readonly WantedTransaction[],
-  { saveResponse, origin, named }: { readonly saveResponse: SaveResponse<Accepted>; readonly origin: Origin; readonly named: NamePart },
+  { saveResponse, origin, named }: Acceptance,
 ): Promise<Accepted> {
   const contents = await contentsOf(deps, relayer, wanted, { named });
   const lane = laneOf(relayer);
+  const leaveRoom = deps.lanes.takeRoom(lane, wanted.length);
+  try {
+    return await store(deps, relayer, contents, { saveResponse, origin, named });
+  } finally {
+    leaveRoom();
+  }
+}
+
+/** Stores transactions in one commit, and takes them into their lane. */
+async function store(
+  deps: TransactionDeps,
+  relayer: Relayer,
+  contents: Awaited<ReturnType<typeof contentsOf>>,
+  { saveResponse, origin, named }: Acceptance,
+): Promise<Accepted> {
+  const lane = laneOf(relayer);
   const chain = deps.directory.chainOf(relayer);
-  deps.lanes.requireCapacity(lane, wanted.length);
   const sent = contents.map(({ content, validUntilMs, tags }) => {
     const step = deps.journal.accepting(origin);
     const traceParent = step?.traceParent ?? origin.traceParent;

@@ -2,7 +2,7 @@ import { DomainError } from '../../core/errors/errors.js';
 import type { Relayer } from '../../core/records/relayer.js';
 import type { LaneContext } from './lane-context.js';
 
-/** Maximum number of transactions that wait to be signed. Concurrent sends may exceed it by their number. */
+/** Maximum number of transactions that wait to be signed. */
 export const maxWaiting = 10_000;
 
 /**
@@ -45,9 +45,21 @@ export function whyNoUnsequenced(lane: LaneContext): string | null {
     : `${maxUnsequencedOpen} transactions of the account are not final; will send when one is`;
 }
 
-/** Throws `rate_limited` if, with this number of new ones, more than the maximum of a relayer's transactions would wait to be signed. */
-export function requireCapacityOf({ id }: Pick<Relayer, 'id'>, waiting: number, count: number): void {
-  if (waiting + count <= maxWaiting) return;
+/**
+ * Makes `Lanes.takeRoom` of a lane. `waitingCount`: how many of its transactions wait to be signed and are stored.
+ */
+export function createRoom(relayer: () => Pick<Relayer, 'id'>, waitingCount: () => number): (count: number) => () => void {
+  let beingStored = 0;
+  return (count) => {
+    if (waitingCount() + beingStored + count > maxWaiting) throw noRoom(relayer());
+    beingStored += count;
+    return () => {
+      beingStored -= count;
+    };
+  };
+}
+
+function noRoom({ id }: Pick<Relayer, 'id'>): DomainError {
   const sentence = `the relayer has ${maxWaiting} transactions that wait to be signed, the maximum; retry later, or cancel some`;
-  throw new DomainError('rate_limited', 'TOO_MANY_TRANSACTIONS', sentence, { metadata: { relayer_id: id, limit: String(maxWaiting) } });
+  return new DomainError('rate_limited', 'TOO_MANY_TRANSACTIONS', sentence, { metadata: { relayer_id: id, limit: String(maxWaiting) } });
 }

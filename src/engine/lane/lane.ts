@@ -7,7 +7,7 @@ import { createPause } from '../../core/work/abort.js';
 import { createLoop } from '../../core/work/loop.js';
 import { createAccountDoubts } from './account-doubts.js';
 import { createAccountNumbers } from './account-numbers.js';
-import { requireCapacityOf } from './capacity.js';
+import { createRoom } from './capacity.js';
 import { createSlowTasks } from './detach-slow-task.js';
 import { createFunds } from './funds.js';
 import { createHeads } from './heads.js';
@@ -36,7 +36,7 @@ export interface Lane {
   /** Reads the open transactions from the store. */
   load(): Promise<void>;
   /** See `Lanes`. */
-  requireCapacity(count: number): void;
+  takeRoom(count: number): () => void;
   accept(transaction: Transaction): void;
   noteUnanswered(): void;
   /** See `Engine.storeReturned`. */
@@ -172,7 +172,7 @@ export function createLane({ id, deps, chain, relayer, wakeWatcher }: LaneDeps):
       storedFinder.notePosition(await records.load());
       followingElsewhere.wake();
     },
-    requireCapacity: (count) => requireCapacityOf(relayer(), transactions.waitingCount(), count),
+    takeRoom: createRoom(relayer, transactions.waitingCount),
     accept(transaction) {
       if (transactions.tracked(transaction.id) === undefined) records.put({ transaction, attempts: [] });
       endRest();

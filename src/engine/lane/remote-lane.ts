@@ -6,7 +6,7 @@ import { heldReason, notSignedYet } from '../../core/transaction/lifecycle.js';
 import { viewOf } from '../../core/transaction/transaction-changes.js';
 import { decideAgain } from '../../core/work/decide-again.js';
 import { createOneAtATime } from '../../core/work/one-at-a-time.js';
-import { maxWaiting, requireCapacityOf } from './capacity.js';
+import { createRoom, maxWaiting } from './capacity.js';
 import { commitPlanned, waitsFor } from './commit-moves.js';
 import type { LaneWork } from './lane-inputs.js';
 import { whyRelayerSignsNone } from './why-unsigned.js';
@@ -21,7 +21,7 @@ const kept = { ms: 60_000, count: 1_000 };
 
 /** The calls that callers make of a lane whose lease another instance has. */
 export interface RemoteLane {
-  requireCapacity(count: number): void;
+  takeRoom(count: number): () => void;
   accept(transaction: Transaction): void;
   /** After a rewind, keeps what was accepted lately outside the database, once: the instance with the lease may not have heard of it. */
   keepAccepted(): void;
@@ -41,6 +41,8 @@ export function createRemoteLane(id: LaneId, deps: LaneWork, relayer: () => Rela
   let waiting = 0;
   let countedAtMs = Number.NEGATIVE_INFINITY;
   const accepted: { readonly id: string; readonly atMs: number }[] = [];
+
+  const room = createRoom(relayer, () => waiting);
 
   /** Counts in the background: a send does not wait for it. */
   function countWaiting(): void {
@@ -73,9 +75,9 @@ export function createRemoteLane(id: LaneId, deps: LaneWork, relayer: () => Rela
     });
 
   return {
-    requireCapacity(count) {
+    takeRoom(count) {
       countWaiting();
-      requireCapacityOf(relayer(), waiting, count);
+      return room(count);
     },
     accept(transaction) {
       const atMs = deps.clock.elapsedMs();

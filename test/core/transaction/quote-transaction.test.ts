@@ -51,8 +51,9 @@ async function quoted({ relayer: over, open = [], balance = async () => 1_000n, 
     directory: { chainOf: () => chain },
     clock: { nowMs: () => 0 },
     lanes: {
-      requireCapacity() {
+      takeRoom() {
         if (isFull) throw new DomainError('rate_limited', 'TOO_MANY_TRANSACTIONS', 'full', { metadata: { relayer_id: 'r', limit: '1' } });
+        return () => undefined;
       },
     },
     store: {

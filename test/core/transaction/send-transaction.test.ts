@@ -89,7 +89,7 @@ describe('send', () => {
     const rig = await useCaseRig();
     const full = new Error('full');
     Object.assign(rig.deps.lanes, {
-      requireCapacity(lane: unknown) {
+      takeRoom(lane: unknown) {
         assert.deepEqual(lane, sampleLane);
         throw full;
       },
@@ -106,7 +106,12 @@ describe('send together', () => {
     let made = 0;
     const asked: unknown[] = [];
     Object.assign(rig.deps.ids, { timeOrdered: () => `new ${++made}` });
-    Object.assign(rig.deps.lanes, { requireCapacity: (...call: unknown[]) => asked.push(call) });
+    Object.assign(rig.deps.lanes, {
+      takeRoom: (...call: unknown[]) => {
+        asked.push(call);
+        return () => rig.told.push('left room');
+      },
+    });
     const response = aStoredResponse({});
     const saved: unknown[] = [];
     const saveResponse = (views: unknown) => {
@@ -124,7 +129,7 @@ describe('send together', () => {
       ],
     );
     assert.deepEqual(saved, [views, []], 'the lane gets them only after the commit');
-    assert.deepEqual(rig.told, ['accepted new 1', 'accepted new 2']);
+    assert.deepEqual(rig.told, ['accepted new 1', 'accepted new 2', 'left room']);
     assert.deepEqual(asked, [[sampleLane, 2]]);
     assert.deepEqual(
       rig.events,

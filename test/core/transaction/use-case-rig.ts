@@ -100,7 +100,7 @@ export async function useCaseRig(answers: ChainAnswers = {}): Promise<UseCaseRig
       return [store.change.insertEvent(anEvent({ id: `event-${events.length}`, orderKey: transaction.id }))];
     },
     lanes: {
-      requireCapacity: () => undefined,
+      takeRoom: () => () => undefined,
       accept: ({ id }: Transaction) => told.push(`accepted ${id}`),
       noteUnanswered: ({ account }: { account: string }) => told.push(`unanswered ${account}`),
       whyUnsigned: (_: unknown, content: { valueWei: bigint }) => `waiting: ${content.valueWei} wei`,
