@@ -27,12 +27,14 @@ import {
 /** Why an accepted transaction waits. A known obstacle follows after a colon. */
 export const notSignedYet = 'waiting: queued for signing';
 const notAcceptedYet = 'waiting: signed; no RPC node has accepted it yet';
+/** Of a replacement, whose event is the last one until a block has it: true before a node has accepted it, and after. */
+const beingBroadcast = 'waiting: signed and being broadcast; not mined yet';
 const notMinedYet = 'waiting: an RPC node has accepted it; not mined yet';
 const notFinalYet = 'waiting: mined; not final until it has the required confirmations';
 
 const heldSince = 'waiting: nothing is signed or broadcast now: ';
 
-const usualWaits: ReadonlySet<string> = new Set([notSignedYet, notAcceptedYet, notMinedYet, notFinalYet]);
+const usualWaits: ReadonlySet<string> = new Set([notSignedYet, notAcceptedYet, beingBroadcast, notMinedYet, notFinalYet]);
 
 /** True if this status reason names an obstacle: the transaction does not only wait for its signature, an RPC node or a block. */
 export function isObstacle(statusReason: string | null): boolean {
@@ -67,9 +69,10 @@ export function signed(
   { version, purpose, nonce }: Pick<Attempt, 'version' | 'purpose' | 'nonce'>,
   wanted: { readonly content: Content; readonly validUntilMs: number | null } = transaction,
 ): Transaction {
+  const status = transaction.status === 'pending' ? 'sent' : transaction.status;
   return next(transaction, {
-    status: transaction.status === 'pending' ? 'sent' : transaction.status,
-    statusReason: reasonOf(transaction, purpose, nonce) ?? notAcceptedYet,
+    status,
+    statusReason: reasonOf(transaction, purpose, nonce) ?? (status === 'sent' ? notAcceptedYet : beingBroadcast),
     intent: purpose,
     content: wanted.content,
     queued: null,

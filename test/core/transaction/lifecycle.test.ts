@@ -277,6 +277,11 @@ describe('what a record says at each step', () => {
   it('step: from a signature to a block', () => {
     assert.deepEqual(told(sent), ['sent', 'content', null, 'waiting: signed; no RPC node has accepted it yet']);
     assert.deepEqual(told(submitted(sent, 5)), ['submitted', 'content', null, 'waiting: an RPC node has accepted it; not mined yet']);
+    const replaced = signed(submitted(sent, 5), { version: 2, purpose: 'content', nonce: 7n });
+    // The event of a replacement is the last one until a block has it, so it must stay true once a node has accepted it.
+    assert.deepEqual(told(replaced), ['submitted', 'content', null, 'waiting: signed and being broadcast; not mined yet']);
+    assert.deepEqual(told(signed(sent, { version: 2, purpose: 'content', nonce: 7n }))[3], told(sent)[3]);
+    assert.ok(!isObstacle(replaced.statusReason));
     assert.equal(submitted(submitted(sent, 5), 6).sentAtMs, 5);
     assert.equal(submitted({ ...sent, status: 'mined' }, 5).status, 'mined');
     assert.deepEqual(told(over('cancel')), ['sent', 'cancel', null, `being canceled: ${slot}; waiting for that to be mined`]);
