@@ -210,7 +210,7 @@ export async function startApp(
       databaseSecret,
       health,
       pages: operatorPages({ readiness, metrics, directory, clock }),
-      authenticate: parts.createAuthenticate({ bootstrapKey: settings.apiKey, keys, clock: agreedClock }),
+      authenticate: parts.createAuthenticate({ bootstrap: settings, keys, clock: agreedClock }),
       brakeWrongKeys: createWrongKeyBrake(clock),
       addressOf: createCallerAddress(settings.trustedProxies),
       rateLimit: createRateLimit({ perSecond: settings.rateLimitPerSecond, burst: settings.rateLimitBurst }, clock, sharing.count),

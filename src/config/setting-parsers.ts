@@ -63,6 +63,11 @@ export function apiKey(input: string): Parsed<string> {
   return { value: input };
 }
 
+/** Accepts an API key, or none. */
+export function optionalApiKey(input: string): Parsed<string | null> {
+  return input === '' ? { value: null } : apiKey(input);
+}
+
 /** Accepts standard base64 of exactly 32 bytes. */
 export function base64Key(input: string): Parsed<string> {
   const bytes = Buffer.from(input, 'base64');

@@ -14,6 +14,7 @@ import {
   logLevels,
   nativeAmountOrOff,
   oneOf,
+  optionalApiKey,
   optionalHeader,
   optionalHttpUrl,
   optionalText,
@@ -45,6 +46,13 @@ const table = {
     secret: true,
     doc: 'Bootstrap API key, which has every scope; at least 32 characters.',
     parse: apiKey,
+  }),
+  apiKeyNext: setting({
+    name: 'API_KEY_NEXT',
+    default: '',
+    secret: true,
+    doc: 'Second bootstrap key, for the time in which callers move from API_KEY to it; at least 32 characters. Empty: none.',
+    parse: optionalApiKey,
   }),
   configDir: setting({ name: 'CONFIG_DIR', default: './config', doc: 'Folder that contains the configuration file.', parse: text }),
   configFileName: setting({
@@ -298,6 +306,8 @@ export function loadSettings(env: Environment): Settings {
   }
   if (values.auditFail === 'closed' && !isSet(env.AUDIT_LOG_FILE))
     problems.push({ path: 'AUDIT_FAIL', problem: 'must be open, or AUDIT_LOG_FILE must be set: standard output cannot confirm a line' });
+  if (values.apiKeyNext === values.apiKey && values.apiKeyNext !== undefined)
+    problems.push({ path: 'API_KEY_NEXT', problem: 'must be another key than API_KEY, or empty' });
   const foreign = foreignSettings(env);
   problems.push(...foreign.problems);
   if (problems.length > 0) throw new ConfigError(problems, foreign.notices);

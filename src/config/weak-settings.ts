@@ -9,10 +9,14 @@ const fewestDifferent = 10;
 
 /** Returns sentences about settings that work, but protect keys and money less than they could. None contains a secret. */
 export function weakSettings(values: SettingValues): readonly string[] {
-  const { apiKey, storageEncryptionKey, host, tlsCertFile, webhookAllowPrivate } = values;
+  const { apiKey, apiKeyNext, storageEncryptionKey, host, tlsCertFile, webhookAllowPrivate } = values;
   const weak: string[] = [];
-  if (new Set(apiKey).size < fewestDifferent)
-    weak.push('API_KEY has few different characters, so it can be guessed; to create one: openssl rand -hex 32');
+  for (const [name, key] of [
+    ['API_KEY', apiKey],
+    ['API_KEY_NEXT', apiKeyNext],
+  ] as const)
+    if (key !== null && new Set(key).size < fewestDifferent)
+      weak.push(`${name} has few different characters, so it can be guessed; to create one: openssl rand -hex 32`);
   if (new Set(Buffer.from(storageEncryptionKey, 'base64')).size < fewestDifferent)
     weak.push(
       'STORAGE_ENCRYPTION_KEY has few different bytes, so it can be guessed; to create one: openssl rand -base64 32, and to replace it: relayer rotate-encryption-key',

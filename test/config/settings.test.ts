@@ -26,6 +26,7 @@ test('settings: have defaults', () => {
     host: '127.0.0.1',
     port: 8080,
     apiKey: 'k'.repeat(32),
+    apiKeyNext: null,
     configDir: './config',
     configFileName: 'config.json',
     databaseUrl: 'sqlite:./data/relayer.db',
@@ -193,7 +194,16 @@ test('settings: the encryption key is exactly 32 bytes in standard base64', () =
 test('settings: an API key has only characters that a header can carry', () => {
   for (const key of ['has a space in it, which no header takes', `${'k'.repeat(40)}é`]) {
     assert.deepEqual(problemsOf({ ...needed, API_KEY: key }), { API_KEY: 'must have only visible ASCII characters, without spaces' });
+    assert.deepEqual(Object.keys(problemsOf({ ...needed, API_KEY_NEXT: key })), ['API_KEY_NEXT']);
   }
+});
+
+test('settings: the next API key is another one, or none', () => {
+  assert.equal(loadSettings(needed).apiKeyNext, null);
+  assert.equal(loadSettings({ ...needed, API_KEY_NEXT: 'n'.repeat(32) }).apiKeyNext, 'n'.repeat(32));
+  assert.deepEqual(problemsOf({ ...needed, API_KEY_NEXT: needed.API_KEY }), {
+    API_KEY_NEXT: 'must be another key than API_KEY, or empty',
+  });
 });
 
 test('settings: never show a secret in a problem', () => {

@@ -12,6 +12,7 @@ const strong = { API_KEY: randomBytes(32).toString('hex'), STORAGE_ENCRYPTION_KE
 for (const [env, name] of [
   [{}, null],
   [{ API_KEY: 'a'.repeat(64) }, 'API_KEY'],
+  [{ API_KEY_NEXT: 'a'.repeat(64) }, 'API_KEY_NEXT'],
   [{ STORAGE_ENCRYPTION_KEY: Buffer.alloc(32).toString('base64') }, 'STORAGE_ENCRYPTION_KEY'],
   [{ HOST: '0.0.0.0' }, 'HOST'],
   [{ HOST: '::' }, 'HOST'],

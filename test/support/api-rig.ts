@@ -88,7 +88,11 @@ export async function startRig(options: RigOptions = {}): Promise<Rig> {
       shutdownSignal: shutdown.signal,
     },
   );
-  const bootstrap = createAuthenticate({ bootstrapKey: testKey, keys: { find: () => undefined }, clock: systemClock });
+  const bootstrap = createAuthenticate({
+    bootstrap: { apiKey: testKey, apiKeyNext: null },
+    keys: { find: () => undefined },
+    clock: systemClock,
+  });
   const signer: Principal = { keyId: 'signer', name: 'signer', scopes: new Set(['sign']), relayers: null, expiresAtMs: null, ended: null };
   const { transactions } = options;
   const plans = compileMethodPlans(transactions === undefined ? [NotificationService] : [NotificationService, TransactionService]);

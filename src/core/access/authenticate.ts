@@ -13,14 +13,18 @@ const bootstrapPrincipal: Principal = {
   ended: null,
 };
 
+/** The same rights and the same id, so a repeated call finds its stored response; the name shows who has moved to it. */
+const nextPrincipal: Principal = { ...bootstrapPrincipal, name: 'bootstrap next' };
+
 /** True for the operator's own key, which is not stored. */
 export function isBootstrap(principal: Principal): boolean {
-  return principal === bootstrapPrincipal;
+  return principal === bootstrapPrincipal || principal === nextPrincipal;
 }
 
 /** The dependencies of the authentication. */
 export interface AuthenticateDeps {
-  readonly bootstrapKey: string;
+  /** The operator's own key, and the next one, which is accepted beside it while callers move to it; null: none. */
+  readonly bootstrap: { readonly apiKey: string; readonly apiKeyNext: string | null };
   readonly keys: Pick<KeyRing, 'find'>;
   readonly clock: Clock;
 }
@@ -31,11 +35,13 @@ export interface AuthenticateDeps {
  * Keys are stored as digests and compared in constant time, so timing reveals neither a key's length nor how much of a guess is right. The
  * id in a key's text is not secret; it finds the stored key.
  */
-export function createAuthenticate({ bootstrapKey, keys, clock }: AuthenticateDeps): (token: string) => Principal | undefined {
-  const bootstrapDigest = keyDigest(bootstrapKey);
+export function createAuthenticate({ bootstrap, keys, clock }: AuthenticateDeps): (token: string) => Principal | undefined {
+  const bootstrapDigest = keyDigest(bootstrap.apiKey);
+  const nextDigest = bootstrap.apiKeyNext === null ? null : keyDigest(bootstrap.apiKeyNext);
   return (token) => {
     const digest = keyDigest(token);
     if (areSameDigests(digest, bootstrapDigest)) return bootstrapPrincipal;
+    if (nextDigest !== null && areSameDigests(digest, nextDigest)) return nextPrincipal;
     const id = keyIdOf(token);
     const held = id === undefined ? undefined : keys.find(id);
     if (held === undefined || !areSameDigests(digest, held.digest)) return undefined;

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inspect } from 'node:util';
-import { createAuthenticate } from '../../../src/core/access/authenticate.js';
+import { createAuthenticate, isBootstrap } from '../../../src/core/access/authenticate.js';
 import { type ApiKey, keyDigest, keyIdOf, newKeyText, principalFromApiKey } from '../../../src/core/records/api-key.js';
 import { systemClock } from '../../../src/core/work/clock.js';
 
 const bootstrapKey = 'a bootstrap key of 32 characters';
+const nextBootstrapKey = 'another bootstrap key, which is new';
+const bootstrap = { apiKey: bootstrapKey, apiKeyNext: nextBootstrapKey };
 const id = '0193a7c2-5a4e-7c3b-8f21-3d5c9b1e7a60';
 const noKeys = { find: () => undefined };
 
@@ -23,18 +25,29 @@ function withKey(text: string, over: Partial<ApiKey>, nowMs = 1_000) {
     ...over,
   };
   const find = (wanted: string) => (wanted === id ? { digest, principal: principalFromApiKey(key, null) } : undefined);
-  return createAuthenticate({ bootstrapKey, keys: { find }, clock: { ...systemClock, nowMs: () => nowMs } });
+  return createAuthenticate({ bootstrap, keys: { find }, clock: { ...systemClock, nowMs: () => nowMs } });
 }
 
 test('authenticate: the bootstrap key has every scope and every relayer', () => {
-  const principal = createAuthenticate({ bootstrapKey, keys: noKeys, clock: systemClock })(bootstrapKey);
+  const principal = createAuthenticate({ bootstrap, keys: noKeys, clock: systemClock })(bootstrapKey);
   assert.equal(principal?.keyId, 'bootstrap');
   assert.equal(principal?.relayers, null);
   assert.deepEqual([...(principal?.scopes ?? [])].sort(), ['admin', 'notifications', 'sign', 'transactions:read', 'transactions:write']);
 });
 
+test('authenticate: the next bootstrap key has the same rights and id, by its own name, and none is no key', () => {
+  const principalOf = (apiKeyNext: string | null, token: string) =>
+    createAuthenticate({ bootstrap: { ...bootstrap, apiKeyNext }, keys: noKeys, clock: systemClock })(token);
+  const [now, next] = [principalOf(nextBootstrapKey, bootstrapKey), principalOf(nextBootstrapKey, nextBootstrapKey)];
+  assert.ok(now !== undefined && next !== undefined);
+  assert.deepEqual({ ...next, name: 'bootstrap' }, now);
+  assert.equal(next.name, 'bootstrap next');
+  assert.ok(isBootstrap(now) && isBootstrap(next));
+  for (const token of [nextBootstrapKey, '', 'null']) assert.equal(principalOf(null, token), undefined);
+});
+
 test('authenticate: rejects any other token', () => {
-  const authenticate = createAuthenticate({ bootstrapKey, keys: noKeys, clock: systemClock });
+  const authenticate = createAuthenticate({ bootstrap, keys: noKeys, clock: systemClock });
   for (const token of ['', 'a', bootstrapKey.slice(0, -1), `${bootstrapKey} `, bootstrapKey.toUpperCase(), 'x'.repeat(100_000), '\ud800']) {
     assert.equal(authenticate(token), undefined);
   }
@@ -66,6 +79,6 @@ test('authenticate: accepts a key until it expires', () => {
 });
 
 test('authenticate: a principal does not contain its key', () => {
-  const principal = createAuthenticate({ bootstrapKey, keys: noKeys, clock: systemClock })(bootstrapKey);
+  const principal = createAuthenticate({ bootstrap, keys: noKeys, clock: systemClock })(bootstrapKey);
   assert.ok(!inspect(principal, { depth: null }).includes(bootstrapKey));
 });
