@@ -16,9 +16,6 @@ const minHashesPerBlock = 25n;
 /** After a node's answer that it has no such method. */
 const withoutForMs = 10 * 60_000;
 
-/** The number of refuted receipts that are remembered. */
-const maxRefuted = 20_000;
-
 /** Finds receipts of transactions. */
 export interface Receipts {
   /** See `Sequence.receipts`. Each is judged alone: one that no node can read delays no other. */
@@ -36,8 +33,6 @@ export function createReceipts(
 ): Receipts {
   /** Set when a node lacks the method. The pause ends, since another node may answer behind the same URL. */
   let withoutUntilMs = 0;
-  /** Blocks that do not hold a transaction although an endpoint said so, by the transaction's hash. */
-  const refuted = new Map<string, string>();
   const secondReading = createSecondReading({ rpc, reader: createReceiptReader(rpc, contradicts), log, nowMs });
 
   function take(found: Map<string, Receipt>, hash: string, receipt: Receipt, by: number | undefined): void {
@@ -57,12 +52,8 @@ export function createReceipts(
     // A receipt that names a block where there is another one, or that does not hold it, is no answer, if another endpoint has one.
     const odd = rpc.isSingle() ? [] : await misplaced(found);
     for (const [hash, { receipt, by }] of await readFrom(rpc, contradicts, odd, 'another'))
-      if (receipt !== null && !isRefuted(receipt)) take(found, hash, receipt, by);
+      if (receipt !== null && !secondReading.isRefuted(receipt)) take(found, hash, receipt, by);
     return unanswered;
-  }
-
-  function isRefuted({ hash, blockHash }: Receipt): boolean {
-    return refuted.get(hash) === blockHash;
   }
 
   /** Returns the hashes of the receipts that were refuted, or name a block where there is another one. Unknown blocks are read. */
@@ -75,7 +66,9 @@ export function createReceipts(
       const answer = hashes.get(blockNumber);
       return answer !== undefined && 'result' in answer && answer.result !== null && answer.result !== blockHash;
     };
-    return [...found].flatMap(([hash, receipt]) => (isRefuted(receipt) || contradicts(receipt) || isOther(receipt) ? [hash] : []));
+    return [...found].flatMap(([hash, receipt]) =>
+      secondReading.isRefuted(receipt) || contradicts(receipt) || isOther(receipt) ? [hash] : [],
+    );
   }
 
   /** Searches whole blocks. Stops at the first that no node returns, since `byHash` finds the rest. */
@@ -101,12 +94,7 @@ export function createReceipts(
   }
 
   return {
-    async readAgain(receipts) {
-      const readings = await secondReading.of(receipts);
-      for (const { hash, blockHash } of receipts) if (readings.get(hash) === 'absent') refuted.set(hash, blockHash);
-      if (refuted.size > maxRefuted) refuted.clear();
-      return readings;
-    },
+    readAgain: secondReading.of,
     async find(hashes, blocks) {
       const found = new Map<string, Receipt>();
       const count = blocks.to - blocks.from + 1n;

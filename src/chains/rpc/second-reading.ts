@@ -13,6 +13,9 @@ const silentForMs = 60_000;
 /** More receipts do not wait for their confirmations at a time. One whose source is forgotten is asked for twice. */
 const maxSources = 20_000;
 
+/** The number of refuted receipts that are remembered. */
+const maxRefuted = 20_000;
+
 /** What the endpoint at this place shows. Null: a receipt in a block that is not on our branch, or none although it has the block. */
 export interface Word {
   readonly receipt: Receipt | null;
@@ -45,6 +48,8 @@ export interface SecondReadings {
   noteSource(receipt: Receipt, by: number | undefined): void;
   /** See `Sequence.readAgain`. */
   of(receipts: readonly Receipt[]): Promise<ReadonlyMap<string, SecondReading>>;
+  /** True if a reading showed that its block does not hold it. An endpoint may go on to show it: then the receipt of another one counts. */
+  isRefuted(receipt: Receipt): boolean;
 }
 
 /** Creates second readings. No endpoint confirms its own receipt. */
@@ -52,6 +57,8 @@ export function createSecondReading({ rpc, reader, log, nowMs }: SecondReadingDe
   const { leftOutBy } = reader;
   /** The endpoint that showed a receipt last, and its block, by the transaction's hash. */
   const sources = new Map<string, { readonly by: number; readonly blockHash: string }>();
+  /** Blocks that do not hold a transaction although an endpoint said so, by the transaction's hash. */
+  const refuted = new Map<string, string>();
   /** Two endpoints may differ in a fact of every receipt. */
   let quietUntilMs = Number.NEGATIVE_INFINITY;
 
@@ -154,8 +161,10 @@ export function createSecondReading({ rpc, reader, log, nowMs }: SecondReadingDe
         else readings.set(receipt.hash, await judge(receipt, alike[0]?.by, others[0]));
       };
       await Promise.all(disputed.map(settle));
+      for (const { hash, blockHash } of receipts) if (readings.get(hash) === 'absent') remember(refuted, hash, blockHash, maxRefuted);
       return readings;
     },
+    isRefuted: ({ hash, blockHash }) => refuted.get(hash) === blockHash,
   };
 }
 

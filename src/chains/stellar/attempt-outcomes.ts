@@ -172,7 +172,11 @@ async function readFrom(
   const closeTimeMs = isBounded ? ((await rpc.ask(questions.latestLedger(), options)).timestampMs ?? clock.nowMs()) : 0;
   const accountOfAttempt = (attempt: Attempt): Account | null => accounts.get(sourceOf(attempt)) ?? null;
   const due = attempts.filter((attempt) => mayHaveEnded(attempt, accountOfAttempt(attempt), closeTimeMs));
-  const views = await readTransactions(rpc, networkId, due.flatMap(hashesOf), options);
+  const views = await readTransactions(rpc, networkId, {
+    hashes: due.flatMap(hashesOf),
+    isRefuted: secondReading.isRefuted,
+    of: options,
+  });
   const outcomes = new Map<string, AttemptOutcome>(attempts.map(({ hash }) => [hash, { kind: 'open' }]));
   for (const attempt of due) {
     const outcome = outcomeOf(attempt, views, accountOfAttempt(attempt));

@@ -157,6 +157,7 @@ export const questions = {
     decides: 'a final state',
     fallback:
       'the attempt stays open; that it is in a ledger needs a second endpoint, or a minute without one; that it is dead, a second endpoint, or 8 heads and a minute of the only one',
+    isEmpty: ({ found }) => found === null,
   }),
   history: question({
     method: 'getTransactions',

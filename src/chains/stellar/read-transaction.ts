@@ -37,13 +37,10 @@ export function nodeViewFrom(answer: unknown, hash: string, networkId: Buffer): 
   const view = objectFrom(answer, 'transaction');
   const found = foundFrom(view, hash, networkId);
   const latestLedger = integerFrom(view.latestLedger, 'latest ledger');
-  if (found !== null && found.ledger > latestLedger) throw new MalformedAnswerError('ledger of a transaction');
-  return {
-    found,
-    latestLedger,
-    latestCloseTimeS: integerFrom(view.latestLedgerCloseTime, 'close time'),
-    oldestLedger: integerFrom(view.oldestLedger, 'oldest ledger'),
-  };
+  const oldestLedger = integerFrom(view.oldestLedger, 'oldest ledger');
+  if (found !== null && (found.ledger > latestLedger || found.ledger < oldestLedger))
+    throw new MalformedAnswerError('ledger of a transaction');
+  return { found, latestLedger, latestCloseTimeS: integerFrom(view.latestLedgerCloseTime, 'close time'), oldestLedger };
 }
 
 function foundFrom(view: Answer, asked: string, networkId: Buffer): FoundTransaction | null {

@@ -2,13 +2,22 @@ import type { Receipt } from '../../core/ports/chain/outcomes.js';
 import type { CallOptions } from '../rpc/call-router.js';
 import type { First } from '../rpc/endpoint-selector.js';
 import { nodeUnavailable } from '../rpc/node-error.js';
-import type { Rpc } from '../rpc/rpc.js';
-import type { ReceiptReader, Word } from '../rpc/second-reading.js';
-import { questions } from './questions.js';
+import type { Answered, Rpc } from '../rpc/rpc.js';
+import type { ReceiptReader, SecondReadings, Word } from '../rpc/second-reading.js';
+import { identityOf } from './envelope.js';
+import { type HistoryPage, historyPageSize, questions } from './questions.js';
 import type { NodeView } from './read-transaction.js';
 
 /** What a node shows, and the place of its endpoint. */
 export type ShownView = NodeView & { readonly by: number | null };
+
+/** How to read transactions. */
+export interface TransactionReading {
+  readonly hashes: readonly string[];
+  readonly isRefuted: SecondReadings['isRefuted'];
+  /** The caller compares the words of endpoints itself, so what this one lacks is missing. Absent: what every endpoint lacks. */
+  readonly of?: CallOptions;
+}
 
 /**
  * Reads the transaction that nodes have for each hash. An inner transaction is reported under the hash of its fee-bump envelope if that is
@@ -17,14 +26,27 @@ export type ShownView = NodeView & { readonly by: number | null };
 export async function readTransactions(
   rpc: Rpc,
   networkId: Buffer,
-  hashes: readonly string[],
-  options: CallOptions = { first: 'head' },
+  { hashes, isRefuted, of }: TransactionReading,
 ): Promise<ReadonlyMap<string, ShownView>> {
   const asked = new Set(hashes);
-  const views = await rpc.batch(
-    hashes.map((hash) => questions.transaction(hash, networkId, rpc.newestNumber())),
-    options,
-  );
+  const read = (some: readonly string[], options: CallOptions) =>
+    rpc.batch(
+      some.map((hash) => {
+        const call = questions.transaction(hash, networkId, rpc.newestNumber());
+        return of === undefined ? call : { ...call, isEmpty: () => false };
+      }),
+      options,
+    );
+  const views = [...(await read(hashes, of ?? { first: 'head' }))];
+  const refuted = views.flatMap((view, at) => {
+    const receipt = 'error' in view ? null : receiptFrom(hashes[at] ?? '', view.result);
+    return receipt !== null && isRefuted(receipt) ? [at] : [];
+  });
+  if (refuted.length > 0) {
+    const again = refuted.map((at) => hashes[at] ?? '');
+    const others = await read(again, { ...of, first: 'another' });
+    for (const [index, other] of others.entries()) if (!('error' in other)) views[refuted[index] ?? -1] = other;
+  }
   return new Map(
     hashes.map((hash, index) => {
       const view = views[index];
@@ -52,6 +74,9 @@ export function receiptFrom(hash: string, { found }: NodeView): Receipt | null {
 export function withoutFee(receipt: Receipt): Receipt {
   return receipt.facts === null ? receipt : { ...receipt, facts: { ...receipt.facts, feePaid: 0n } };
 }
+
+/** A ledger of a public network has a few pages at most. */
+const maxPages = 10;
 
 /** Reads receipts from the endpoints that a second reading names. One that has dropped their ledger, or lacks it, gives no word. */
 export function createReceiptReader(rpc: Rpc, networkId: Buffer): ReceiptReader {
@@ -91,12 +116,32 @@ export function createReceiptReader(rpc: Rpc, networkId: Buffer): ReceiptReader 
 
   return {
     read,
-    async leftOutBy(receipt, first) {
-      const word = (await read([receipt], first)).get(receipt.hash);
-      return word !== undefined && word.receipt?.blockNumber !== receipt.blockNumber ? word.by : null;
+    async leftOutBy({ hash, otherHashes = [], blockNumber }, first) {
+      const wanted = new Set([hash, ...otherHashes]);
+      let by: number | null = null;
+      let cursor: string | null = null;
+      for (let pages = 0; pages < maxPages; pages += 1) {
+        const options: CallOptions = { first: by === null ? first : { only: by } };
+        const answers: readonly Answered<HistoryPage>[] = await rpc.batch([questions.history(blockNumber, cursor)], options);
+        const answer: Answered<HistoryPage> | undefined = answers[0];
+        if (answer === undefined || 'error' in answer || answer.by === null) return null;
+        by = answer.by;
+        const { transactions } = answer.result;
+        const inLedger = transactions.filter(({ ledger }) => ledger === blockNumber);
+        if (inLedger.some(({ envelope }) => isOneOf(envelope, wanted, networkId))) return null;
+        if (inLedger.length < transactions.length || transactions.length < historyPageSize) return by;
+        cursor = answer.result.cursor;
+      }
+      return null;
     },
     shownBy: async (source, receipt) => (await read([receipt], { only: source })).get(receipt.hash)?.receipt,
   };
+}
+
+function isOneOf(envelope: HistoryPage['transactions'][number]['envelope'], hashes: ReadonlySet<string>, networkId: Buffer): boolean {
+  if (envelope === null) return false;
+  const { hash, innerHash } = identityOf(envelope, networkId);
+  return hashes.has(hash) || hashes.has(innerHash);
 }
 
 /** Returns the name that replaces the hash of a ledger. */

@@ -102,7 +102,7 @@ export function createStellarChain(options: RpcOptions<StellarNetwork>): Stellar
       nextAt: (account, ledger, otherThan) => readSequenceAt(rpc, account, ledger, firstFor(otherThan)),
       findSender: (account, sequence, blocks) => findSenderTransaction(rpc, networkId, account, sequence, blocks),
       async receipts(hashes) {
-        const views = await readTransactions(rpc, networkId, hashes);
+        const views = await readTransactions(rpc, networkId, { hashes, isRefuted: secondReading.isRefuted });
         const found = new Map<string, Receipt>();
         for (const [hash, view] of views) {
           const receipt = receiptFrom(hash, view);

@@ -32,6 +32,12 @@ const mended = [
   'head.number / blocks shifted up / the heavier of two / send',
   'receipt / forged / the lighter of two / cancel',
   'receipt / forged / the heavier of two / send',
+  'stellar: transaction / stale for ever / the heavier of two / send',
+  'stellar: transaction / stale for ever / while another is away / send',
+  'stellar: transaction.ledger / 0 / the lighter of two / cancel',
+  'stellar: transaction.ledger / 0 / while another is away / restart',
+  'stellar: transaction.ledger / too low / the heavier of two / replace',
+  'stellar: transaction.ledger / too low / the lighter of two / restart',
 ];
 
 describe('lies: cells that failed before', { concurrency: 1 }, () => {

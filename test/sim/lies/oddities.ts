@@ -14,6 +14,8 @@ export const shifts = { 'head shifted up': 7n, 'head shifted down': -7n, 'blocks
 export type Oddity = (typeof oddAnswers)[number] | (typeof oddAmounts)[number] | 'forged' | keyof typeof shifts;
 
 const huge = 2n ** 63n;
+/** A larger number is not exact in JSON. */
+const hugeNumber = 2n ** 52n;
 const hugeForMs = 180_000;
 
 /** How long an oddity lasts; `once`: for one answer. */
@@ -48,7 +50,7 @@ export function oddReply(oddity: Oddity, amount: string | null, method: string, 
   }
 }
 
-type Change = (value: bigint) => bigint;
+type Change = (value: bigint, isNumber: boolean) => bigint;
 
 function changeOf(oddity: Oddity): Change {
   switch (oddity) {
@@ -62,7 +64,7 @@ function changeOf(oddity: Oddity): Change {
     case 'too high':
       return (value) => value * 3n + 1n;
     default:
-      return (value) => value + huge;
+      return (value, isNumber) => value + (isNumber ? hugeNumber : huge);
   }
 }
 
@@ -78,6 +80,8 @@ export function changed(value: unknown, name: string, change: Change): unknown {
 
 function changedAmount(value: unknown, change: Change): unknown {
   if (Array.isArray(value)) return value.map((one) => changedAmount(one, change));
-  if (typeof value === 'number') return Number(change(BigInt(Math.round(value * 1_000)))) / 1_000;
-  return typeof value === 'string' && /^0x[0-9a-f]+$/i.test(value) ? `0x${change(BigInt(value)).toString(16)}` : value;
+  if (typeof value === 'number' && Number.isInteger(value)) return Number(change(BigInt(value), true));
+  if (typeof value === 'number') return Number(change(BigInt(Math.round(value * 1_000)), true)) / 1_000;
+  if (typeof value === 'string' && /^[0-9]+$/.test(value)) return change(BigInt(value), false).toString();
+  return typeof value === 'string' && /^0x[0-9a-f]+$/i.test(value) ? `0x${change(BigInt(value), false).toString(16)}` : value;
 }
