@@ -50,9 +50,10 @@ await runNamed('suite', {
     load: () => import('./mutants/run.js'),
   },
   lies: {
-    takes: '10 min; --tenth: 1 min',
-    does: 'lets a node lie about each question of the table to EVM nodes, in each way, in virtual time',
-    options: "[--tenth] [--name <part of a cell's name>] [--cell <name>] [--part 0/4] [--first] [--tail 120]",
+    takes: '1 h; --tenth: 3 min',
+    does: 'lets a node lie about each question of the tables, in each way, in virtual time',
+    options:
+      "[--network evm|stellar|solana]... [--tenth] [--name <part of a cell's name>] [--cell <name>] [--part 0/4] [--first] [--tail 120]",
     load: () => import('./sim/lies/run.js'),
   },
   conformance: {

@@ -3,13 +3,13 @@ import type { Chain } from '../../core/ports/chain/chain.js';
 import type { DraftRequest, FeeBumpRequest, Refusal } from '../../core/ports/chain/drafts.js';
 import type { Head } from '../../core/ports/chain/head.js';
 import type { Sequence } from '../../core/ports/chain/slots.js';
-import { max } from '../../core/records/bigints.js';
 import type { EvmDraft, Speed } from '../../core/records/evm.js';
 import type { EvmNetwork } from '../../core/records/network.js';
 import { onNetwork } from '../../core/records/on-network.js';
 import type { Content } from '../../core/records/transaction.js';
 import { systemClock } from '../../core/work/clock.js';
 import { agreedIdentity } from '../rpc/agreed.js';
+import { createBalances } from '../rpc/balances.js';
 import type { RpcOptions } from '../rpc/endpoint.js';
 import { firstFor } from '../rpc/endpoint-selector.js';
 import { NodeError, nodeUnavailable } from '../rpc/node-error.js';
@@ -48,9 +48,6 @@ export interface EvmChain extends Chain {
   draft(request: DraftRequest): Promise<EvmDraft | Refusal>;
 }
 
-/** More accounts than this are compared with no earlier balance. */
-const maxBalances = 10_000;
-
 /** The options of an EVM network. */
 export interface EvmChainOptions extends RpcOptions<EvmNetwork> {
   /** The maximum fee of a transaction whose price the service chooses; null: none. Default: `defaultMaxFeeOf`. */
@@ -81,8 +78,7 @@ export function createEvmChain(options: EvmChainOptions): EvmChain {
   const atHead = { first: 'head', shared: true } as const;
   let newest: Head | null = null;
   let unansweredSinceMs: number | null = null;
-  /** The last balances, to notice one that drops. */
-  const balances = new Map<string, bigint>();
+  const balanceFrom = createBalances(rpc);
   const scans: HistoryDeps['scans'] = new Map();
   const headBlock = () => (newest === null ? 'latest' : quantityOf(newest.number));
 
@@ -141,16 +137,7 @@ export function createEvmChain(options: EvmChainOptions): EvmChain {
       newest = { number, hash, timestampMs, ...(endpoint === undefined ? {} : { endpoint }) };
       return newest;
     },
-    async balanceOf(account) {
-      const shown = await rpc.ask(questions.balance(account), atHead);
-      const before = balances.get(account);
-      const isDrop = before === undefined ? shown === 0n : shown < before / 2n;
-      // A node that lags, or lies, may show less than there is.
-      const balance = isDrop ? max(shown, ...(await rpc.opinions(questions.balance(account)))) : shown;
-      if (balances.size >= maxBalances) balances.clear();
-      balances.set(account, balance);
-      return balance;
-    },
+    balanceOf: (account) => balanceFrom(account, questions.balance(account), atHead),
     lockedOf: async () => 0n,
     whyUnusable: async () => null,
     market: ({ policies }) => market.view(network.eip1559 && onNetwork('evm', policies).eip1559Pricing ? 'eip1559' : 'legacy'),

@@ -102,6 +102,10 @@ export function createLagTracker<T>(averageBlockTimeMs: number, { nowMs, elapsed
   const toleratedBlocks = propagationBlocks(averageBlockTimeMs);
   const freshMs = Math.max(minFreshMs, 3 * averageBlockTimeMs);
 
+  function isOfFuture({ timestampMs }: Position): boolean {
+    return timestampMs !== null && timestampMs > nowMs() + maxFutureMs;
+  }
+
   /**
    * Reports whether the chain can have grown from one block to the other: by their own timestamps, or if these are not known, in the time
    * between the sightings.
@@ -111,8 +115,7 @@ export function createLagTracker<T>(averageBlockTimeMs: number, { nowMs, elapsed
     const [fromMs, toMs] = [from.position.timestampMs, to.position.timestampMs];
     if (fromMs === null || toMs === null)
       return ((blocks - Number(toleratedBlocks)) * averageBlockTimeMs) / maxGrowthFactor <= to.atMs - from.atMs;
-    const latestMs = nowMs() + maxFutureMs;
-    if (toMs > latestMs && fromMs <= latestMs) return false;
+    if (isOfFuture(to.position) && !isOfFuture(from.position)) return false;
     return toMs - fromMs >= (blocks * averageBlockTimeMs) / maxGrowthFactor;
   }
 
@@ -150,6 +153,8 @@ export function createLagTracker<T>(averageBlockTimeMs: number, { nowMs, elapsed
       if (isOnly && accepted.by === endpoint) return 'level';
       return canGrow(accepted, seen) ? 'level' : 'ahead';
     }
+    // By the clocks of the service and of all others, its blocks are of the future.
+    if (isOfFuture(position) && others.every((other) => other.position.timestampMs !== null && !isOfFuture(other.position))) return 'ahead';
     // Two or more outvote one. Of two alone, the higher one is wrong if the chain cannot have grown so far.
     if (others.length > 1) return above.length * 2 > others.length ? 'behind' : outgrown.length * 2 > others.length ? 'ahead' : 'level';
     const [[higher], [lower]] = [above, below];

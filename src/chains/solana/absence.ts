@@ -1,6 +1,7 @@
 import type { SolanaAttemptFields } from '../../core/records/solana.js';
 import type { Log } from '../../core/work/log.js';
 import { remember } from '../../core/work/remember.js';
+import type { First } from '../rpc/endpoint-selector.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { createBlockContents, type ReadBudget } from './block-contents.js';
 import type { SearchedBlock } from './history.js';
@@ -85,9 +86,9 @@ function isDue({ failedHeight, nextHeight }: Search, { height }: SearchRound): b
   return height >= nextHeight || height < failedHeight;
 }
 
-/** Creates a search that remembers how far it is. */
-export function createAbsence(rpc: Rpc, log: Log, networkName: string): Absence {
-  const contents = createBlockContents(rpc);
+/** Creates a search that remembers how far it is. `first`: the endpoint that is asked first. */
+export function createAbsence(rpc: Rpc, log: Log, networkName: string, first: First): Absence {
+  const contents = createBlockContents(rpc, first);
   /** By signature. */
   const searches = new Map<string, Search>();
 

@@ -4,16 +4,16 @@ import type { AttemptOutcome } from '../../core/ports/chain/outcomes.js';
 import type { SolanaAttemptFields } from '../../core/records/solana.js';
 import type { DurationClock } from '../../core/work/clock.js';
 import type { Log } from '../../core/work/log.js';
+import { createDenials } from '../rpc/denials.js';
 import { NodeError, nodeUnavailable } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
-import { blocksOf, createAbsence, type SolanaAttempt } from './absence.js';
+import { type Absence, blocksOf, createAbsence, type SolanaAttempt } from './absence.js';
 import type { ReadBudget } from './block-contents.js';
 import { noHistoryCode } from './dialect.js';
 import { createFinalResults, type Final, type FinalReading } from './final-results.js';
 import { blocksCall, hasEveryBlock } from './history.js';
-import { maxSlotsAhead } from './lifetime.js';
 import type { Positions } from './positions.js';
-import { type BlockPosition, maxStatuses, questions, type SignatureStatus, type Statuses } from './questions.js';
+import { type BlockPosition, maxSlotsAhead, maxStatuses, questions, type SignatureStatus, type Statuses } from './questions.js';
 
 /** Reads the outcomes of attempts. */
 export interface AttemptOutcomes {
@@ -32,6 +32,9 @@ export interface AttemptOutcomes {
    *
    * A landed attempt is final as `FinalResults` says.
    *
+   * The endpoint of the head is asked for the proof. If it gives none for a minute, another one is asked too: the first may contradict
+   * itself for as long as it likes. Until two agree, the attempt is doubted.
+   *
    * Without such proof another node may know the attempt; after a day its outcome is unknown. Everything else is open. Throws
    * `NODE_UNAVAILABLE` if no node reports even the newest blocks.
    */
@@ -44,9 +47,19 @@ const blocksUntilUnknown = 216_000n;
  * The maximum number of blocks that are read per head, enough for two attempts: on the main cluster each has about 200 kB of signatures.
  */
 const blocksPerHead = 384;
+/** The proof of an attempt whose blocks are over takes about 32 slots, and longer only if many are searched. */
+const doubtedAfterMs = 60_000;
 /** The blocks of attempts whose death is proved in one call. */
 const maxBlocksTogether = 960n;
+type Landed = Extract<AttemptOutcome, { readonly kind: 'landed' }>;
+
 const dead: AttemptOutcome = { kind: 'dead', sentence: 'its blockhash expired before a block included it' };
+
+/** The endpoint that is asked for a proof, and how far its blocks are searched. */
+interface Prover {
+  readonly first: 'head' | 'another';
+  readonly absence: Absence;
+}
 
 /** The parts of a reader of outcomes. */
 export interface AttemptOutcomesDeps {
@@ -59,13 +72,14 @@ export interface AttemptOutcomesDeps {
 
 /** Creates a reader of outcomes. */
 export function createAttemptOutcomes({ rpc, positions, clock, log, networkName }: AttemptOutcomesDeps): AttemptOutcomes {
-  const absence = createAbsence(rpc, log, networkName);
+  const provers = (['head', 'another'] as const).map((first): Prover => ({ first, absence: createAbsence(rpc, log, networkName, first) }));
+  const doubts = createDenials(clock, doubtedAfterMs);
   const results = createFinalResults({ rpc, positions, clock, log, networkName });
   let loggedCause = '';
 
   /** Searches the history of a node; null if nodes keep none. */
   async function inHistory(attempts: readonly SolanaAttempt[], answeredBy: Set<number>): Promise<Statuses | null> {
-    return rpc.ask(questions.statuses(signaturesOf(attempts), true), { answeredBy }).catch((error: unknown) => {
+    return rpc.ask(questions.statuses(signaturesOf(attempts), true, rpc.newestNumber()), { answeredBy }).catch((error: unknown) => {
       logFailure(error);
       if (error instanceof DomainError && error.cause instanceof NodeError) return null;
       throw error;
@@ -76,38 +90,47 @@ export function createAttemptOutcomes({ rpc, positions, clock, log, networkName 
     const head = await positions.confirmed();
     const budget = { blocks: blocksPerHead };
     // The finalized block is never above the confirmed one.
-    for (const some of chunksOf(attempts.filter(({ fields }) => mayBeOver(fields, head)))) {
+    const over = attempts.filter(({ fields }) => mayBeOver(fields, head));
+    const doubted = new Set(over.filter(({ hash }) => doubts.isLong(hash)));
+    if (!rpc.isSingle()) for (const { hash } of doubted) outcomes.set(hash, { kind: 'open', isDoubted: true });
+    for (const some of chunksOf(over)) {
       const answeredBy = new Set<number>();
       const known = await inHistory(some, answeredBy);
-      for (const { hash, fields } of some) outcomes.set(hash, isLongOver(fields, head) ? { kind: 'unknown' } : { kind: 'open' });
+      for (const { hash, fields } of some) if (isLongOver(fields, head)) outcomes.set(hash, { kind: 'unknown' });
       if (known !== null) await takeStatuses(some, known, { withHistory: true, answeredBy }, outcomes);
-      const unfound = some.filter(({ hash }) => outcomes.get(hash)?.kind !== 'landed');
       if (known === null) continue;
-      // A block that no node shows must not keep others from being proved dead.
-      for (const together of neighborsAmong(unfound)) await proveDead(together, head, budget, outcomes).catch(logFailure);
+      for (const prover of provers) {
+        const isAsked = (one: SolanaAttempt): boolean => prover.first === 'head' || (!rpc.isSingle() && doubted.has(one));
+        const unproved = some.filter((one) => isAsked(one) && !isDecided(outcomes.get(one.hash)));
+        // A block that no node shows must not keep others from being proved dead.
+        for (const together of neighborsAmong(unproved)) await proveDead(together, head, { prover, budget, outcomes }).catch(logFailure);
+      }
     }
   }
 
   async function proveDead(
     attempts: readonly SolanaAttempt[],
     { slot, height }: BlockPosition,
-    budget: ReadBudget,
-    outcomes: Map<string, AttemptOutcome>,
+    {
+      prover: { first, absence },
+      budget,
+      outcomes,
+    }: { readonly prover: Prover; readonly budget: ReadBudget; readonly outcomes: Map<string, AttemptOutcome> },
   ): Promise<void> {
     const [oldest] = attempts;
     if (oldest === undefined || slot < oldest.fields.sinceSlot) return;
     const history = blocksCall(oldest.fields.sinceSlot, slot);
-    const round = { slots: await rpc.ask(history), budget, height };
+    const round = { slots: await rpc.ask(history, { first }), budget, height };
     const absent = await absence.among(attempts, round);
     if (absent.length === 0) return;
     const answeredBy = new Set<number>();
     const [finalized, statuses, slots] = await rpc.together<[BlockPosition, Statuses, readonly bigint[]]>(
       [
         questions.position('finalized', positions.isSane),
-        questions.statuses(signaturesOf(absent.map(({ attempt }) => attempt)), true),
+        questions.statuses(signaturesOf(absent.map(({ attempt }) => attempt)), true, rpc.newestNumber()),
         history,
       ],
-      { first: 'head', answeredBy },
+      { first, answeredBy },
     );
     const proved: SolanaAttempt[] = [];
     for (const [at, { attempt, ...searched }] of absent.entries()) {
@@ -144,10 +167,11 @@ export function createAttemptOutcomes({ rpc, positions, clock, log, networkName 
       if (status.isFinal) final.push({ attempt, slot: status.slot, status });
     }
     if (final.length === 0) return;
-    const fees = await results.confirm({ final, ...reading });
+    const confirmed = await results.confirm({ final, ...reading });
     for (const { attempt, status } of final) {
-      const feePaid = fees.get(attempt.hash);
-      if (feePaid !== undefined) outcomes.set(attempt.hash, landed(attempt, status, feePaid));
+      const result = confirmed.get(attempt.hash);
+      if (result === 'disputed') outcomes.set(attempt.hash, { ...landed(attempt, status, null), isDisputed: true });
+      else if (result !== undefined) outcomes.set(attempt.hash, landed(attempt, result.status, result.feePaid));
     }
   }
 
@@ -157,7 +181,7 @@ export function createAttemptOutcomes({ rpc, positions, clock, log, networkName 
    * fails otherwise: it may have the attempt.
    */
   async function searchAgain(attempts: readonly SolanaAttempt[], answeredBy: ReadonlySet<number>): Promise<Statuses> {
-    const search = questions.statuses(signaturesOf(attempts), true);
+    const search = questions.statuses(signaturesOf(attempts), true, rpc.newestNumber());
     let hasHistory = false;
     const isAboutNode = (error: NodeError): boolean => {
       hasHistory ||= error.code !== noHistoryCode;
@@ -187,7 +211,7 @@ export function createAttemptOutcomes({ rpc, positions, clock, log, networkName 
       await Promise.all(
         chunksOf(attempts).map(async (some) => {
           const answeredBy = new Set<number>();
-          const statuses = await rpc.ask(questions.statuses(signaturesOf(some), false), { answeredBy });
+          const statuses = await rpc.ask(questions.statuses(signaturesOf(some), false, rpc.newestNumber()), { answeredBy });
           await takeStatuses(some, statuses, { withHistory: false, answeredBy }, outcomes);
         }),
       );
@@ -199,7 +223,7 @@ export function createAttemptOutcomes({ rpc, positions, clock, log, networkName 
 }
 
 /** An attempt in a block. `feePaid`: as its block shows it; null: it is not final, and the message implies its fee. */
-function landed({ hash, fields }: SolanaAttempt, { slot, error }: SignatureStatus, feePaid: bigint | null): AttemptOutcome {
+function landed({ hash, fields }: SolanaAttempt, { slot, error }: SignatureStatus, feePaid: bigint | null): Landed {
   const isFinal = feePaid !== null;
   const facts = { gasUsed: null, feePaid: feePaid ?? fields.feeLamports, returnValueXdr: null };
   // A status does not name its block, so the slot replaces the hash.
@@ -208,6 +232,10 @@ function landed({ hash, fields }: SolanaAttempt, { slot, error }: SignatureStatu
     isFinal,
     receipt: { hash, blockNumber: slot, blockHash: slot.toString(), succeeded: error === null, facts },
   };
+}
+
+function isDecided(outcome: AttemptOutcome | undefined): boolean {
+  return outcome?.kind === 'landed' || outcome?.kind === 'dead';
 }
 
 /** Returns the blockhashes that another endpoint denies at a finalized block, with the slot of that block. */

@@ -1,5 +1,6 @@
 import { DomainError } from '../../core/errors/errors.js';
 import { remember } from '../../core/work/remember.js';
+import type { First } from '../rpc/endpoint-selector.js';
 import { NodeError } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { type BlockContent, questions } from './questions.js';
@@ -31,14 +32,14 @@ const maxAtOnce = 4;
 /** Finalized blocks do not change, but a node can show wrong ones. These take about 10 MB on the main cluster. */
 const maxRemembered = 320;
 
-/** Creates an empty collection. */
-export function createBlockContents(rpc: Rpc): BlockContents {
+/** Creates an empty collection. `first`: the endpoint that goes first. */
+export function createBlockContents(rpc: Rpc, first: First): BlockContents {
   const known = new Map<bigint, BlockContent>();
   /** Relayers of the same network need the same blocks. */
   const reading = new Map<bigint, Promise<BlockContent>>();
 
   async function readOne(slot: bigint): Promise<BlockContent> {
-    const content = await rpc.ask(questions.blockSignatures(slot));
+    const content = await rpc.ask(questions.blockSignatures(slot), { first });
     remember(known, slot, content, maxRemembered);
     return content;
   }

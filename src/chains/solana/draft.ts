@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { getAddressDecoder } from '@solana/kit';
 import { forbiddenBecause, type Refusal } from '../../core/ports/chain/drafts.js';
+import { max } from '../../core/records/bigints.js';
 import { onNetwork } from '../../core/records/on-network.js';
 import type { Relayer } from '../../core/records/relayer.js';
 import type { SolanaContent, SolanaDraft } from '../../core/records/solana.js';
@@ -92,11 +93,13 @@ export function baseOf({ transaction, instructions }: SolanaContent, relayer: st
 
 async function fundsRefusal({ rpc, memory }: DraftDeps, relayer: Relayer, costLamports: bigint): Promise<Refusal | null> {
   const { minBalanceLamports } = onNetwork('solana', relayer.policies);
-  const ask = (): Promise<bigint> => rpc.ask(questions.balance(relayer.address, 'processed'));
+  const call = questions.balance(relayer.address, 'processed');
   const neededLamports = costLamports + minBalanceLamports;
-  if ((await memory.recall(`balance of ${relayer.address}`, ask)) >= neededLamports) return null;
-  // The account may just have been funded: its balance is read once more per block, for all drafts together.
-  const balanceLamports = await memory.recall(`second look at the balance of ${relayer.address}`, ask);
+  if ((await memory.recall(`balance of ${relayer.address}`, () => rpc.ask(call))) >= neededLamports) return null;
+  // The account may just have been funded, and a node may show less than there is: the highest of several balances decides, read once more
+  // per block, for all drafts together.
+  const highest = async (): Promise<bigint> => (await rpc.opinions(call)).reduce((one, other) => max(one, other));
+  const balanceLamports = await memory.recall(`second look at the balance of ${relayer.address}`, highest);
   if (balanceLamports >= neededLamports) return null;
   const rest = minBalanceLamports === 0n ? '' : `, and ${minBalanceLamports} lamports must remain`;
   const sentence = `insufficient balance: the account has ${balanceLamports} lamports, the transaction may cost ${costLamports} lamports${rest}`;

@@ -1,6 +1,7 @@
 import { nullIfUnavailable } from '../../core/errors/unavailable.js';
 import type { DurationClock } from '../../core/work/clock.js';
 import type { Log } from '../../core/work/log.js';
+import { remember } from '../../core/work/remember.js';
 import { createDenials } from '../rpc/denials.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { createPaidFees, type Landed } from './paid-fees.js';
@@ -20,14 +21,21 @@ export interface FinalReading {
   readonly answeredBy: ReadonlySet<number>;
 }
 
+/** A result that counts as final, and the fee that it cost. */
+export interface FinalResult {
+  readonly status: SignatureStatus;
+  readonly feePaid: bigint;
+}
+
 /** Reads final results again, so that no record rests on the word of one endpoint. */
 export interface FinalResults {
   /**
-   * Returns the paid fees by signature of results that another endpoint shows with the same result in the same block as final. While no
-   * other one answers, or only one that lags, they count after a minute. What another one contradicts never does: it shows another result,
-   * or does not show this one as final, or at all, although it is past its block. Throws nothing because of a node.
+   * Returns results that two endpoints show as final, by signature. `disputed`: another endpoint shows another one, or does not show it as
+   * final, or at all, although it is past its block, and no third one decides. An endpoint whose own blocks contradict what it shows is
+   * refuted: the result of the other one counts if the blocks of both hold it. Left out: no other endpoint has a word yet. While that
+   * lasts, or another one lags, a result counts after a minute. Throws nothing because of a node.
    */
-  confirm(reading: FinalReading): Promise<ReadonlyMap<string, bigint>>;
+  confirm(reading: FinalReading): Promise<ReadonlyMap<string, FinalResult | 'disputed'>>;
 }
 
 const unconfirmedForMs = 60_000;
@@ -38,9 +46,14 @@ const slotsWithoutHistory = 150n;
 /** A contradiction lasts for many heads. */
 const quietForMs = 60_000;
 
-/** What another endpoint shows of an attempt. */
+/** Of the disputed results, this many are decided again per head: they may stay so for ever. */
+const decidedPerHead = 4;
+const maxDisputed = 10_000;
+
+/** What the endpoint at this place shows of an attempt; null: nothing. */
 interface Word {
   readonly status: SignatureStatus | null;
+  readonly by: number;
 }
 
 /** The parts of a reader of final results. */
@@ -57,6 +70,10 @@ export function createFinalResults({ rpc, positions, clock, log, networkName }: 
   const fees = createPaidFees(rpc, log, networkName);
   const unconfirmed = createDenials(clock, unconfirmedForMs);
   let quietUntilMs = Number.NEGATIVE_INFINITY;
+  /** The order in which disputed results were decided last, by signature. */
+  const turns = new Map<string, number>();
+  let turn = 0;
+  const turnOf = ({ attempt }: Final): number => turns.get(attempt.hash) ?? 0;
 
   function warn(signature: string, status: SignatureStatus, second: SignatureStatus | null): void {
     if (clock.elapsedMs() < quietUntilMs) return;
@@ -65,18 +82,17 @@ export function createFinalResults({ rpc, positions, clock, log, networkName }: 
     log.warn(facts, 'RPC nodes show different results of a transaction; it is not final until they agree');
   }
 
-  function isConfirmed(signature: string, status: SignatureStatus, word: Word | undefined): boolean {
-    if (word === undefined) return unconfirmed.isLong(signature);
-    unconfirmed.forget(signature);
-    if (word.status?.isFinal === true && isSame(word.status, status)) return true;
-    warn(signature, status, word.status);
-    return false;
-  }
-
   /** Asks other endpoints; null if none answers. */
-  async function askOthers(final: readonly Final[], withHistory: boolean, answeredBy: ReadonlySet<number>): Promise<Statuses | null> {
-    const signatures = final.map(({ attempt }) => attempt.hash);
-    return rpc.ask(questions.statuses(signatures, withHistory), { first: { otherThan: answeredBy } }).catch(nullIfUnavailable);
+  async function askOthers(final: readonly Final[], withHistory: boolean, asked: ReadonlySet<number>) {
+    const answeredBy = new Set<number>();
+    const call = questions.statuses(
+      final.map(({ attempt }) => attempt.hash),
+      withHistory,
+      rpc.newestNumber(),
+    );
+    const shown = await rpc.ask(call, { first: { otherThan: asked }, answeredBy }).catch(nullIfUnavailable);
+    const [by] = answeredBy;
+    return shown === null || by === undefined ? null : { ...shown, by };
   }
 
   /** Returns what another endpoint says, by signature. Left out: what it cannot know yet, or knows no more. */
@@ -84,11 +100,11 @@ export function createFinalResults({ rpc, positions, clock, log, networkName }: 
     const words = new Map<string, Word>();
     const second = await askOthers(final, withHistory, answeredBy);
     if (second === null) return words;
-    const take = (one: Final, { slot, value }: Statuses, at: number, slotsKept: bigint | null): void => {
+    const take = (one: Final, { slot, value, by }: Statuses & { readonly by: number }, at: number, slotsKept: bigint | null): void => {
       const status = value[at] ?? null;
       const isBehind = slot < one.slot || (slotsKept !== null && slot > one.slot + slotsKept);
       const isYetToEnd = status?.isFinal === false && isSame(status, one.status) && slot < one.slot + slotsUntilFinal;
-      if (status === null ? !isBehind : !isYetToEnd) words.set(one.attempt.hash, { status });
+      if (status === null ? !isBehind : !isYetToEnd) words.set(one.attempt.hash, { status, by });
     };
     const unseen = withHistory ? [] : final.filter(({ slot }, at) => second.value[at] === null && second.slot >= slot);
     const searched = unseen.length === 0 ? null : await askOthers(unseen, true, answeredBy);
@@ -100,6 +116,40 @@ export function createFinalResults({ rpc, positions, clock, log, networkName }: 
     return words;
   }
 
+  /** True if the endpoint at this place shows the attempt in its block at this slot; null: it shows no block there. */
+  async function isInBlock(by: number, signature: string, slot: bigint): Promise<boolean | null> {
+    const block = await rpc.call(questions.blockSignatures(slot), { first: { only: by } }).catch(() => null);
+    return block === null ? null : block.contains(signature);
+  }
+
+  /** True if the endpoint of `wrong` contradicts itself about the attempt, and the blocks of both hold it where `right` says. */
+  async function isRefuted(signature: string, wrong: Word, right: Word): Promise<boolean> {
+    if (wrong.status === null || right.status?.isFinal !== true || !isAlike(wrong.status, right.status)) return false;
+    const [own, other, others] = await Promise.all([
+      isInBlock(wrong.by, signature, wrong.status.slot),
+      isInBlock(wrong.by, signature, right.status.slot),
+      isInBlock(right.by, signature, right.status.slot),
+    ]);
+    return own !== true && other === true && others === true;
+  }
+
+  /** Decides between what two endpoints show: a third one does, or the blocks of the two. Null: nothing does. */
+  async function decide(one: Final, first: Word, second: Word): Promise<SignatureStatus | null> {
+    const { hash } = one.attempt;
+    const third = (await wordsOn({ final: [one], withHistory: true, answeredBy: new Set([first.by, second.by]) })).get(hash)?.status;
+    for (const { status } of [first, second])
+      if (status?.isFinal === true && third?.isFinal === true && isSame(status, third)) return status;
+    if (await isRefuted(hash, second, first)) return first.status;
+    return (await isRefuted(hash, first, second)) ? second.status : null;
+  }
+
+  /** Returns the status that counts; null: none does yet. */
+  function judge(signature: string, status: SignatureStatus, word: Word | undefined): SignatureStatus | 'disputed' | null {
+    if (word === undefined) return unconfirmed.isLong(signature) ? status : null;
+    unconfirmed.forget(signature);
+    return word.status?.isFinal === true && isSame(word.status, status) ? status : 'disputed';
+  }
+
   return {
     async confirm(reading) {
       const head = await positions.confirmed().catch(nullIfUnavailable);
@@ -107,13 +157,37 @@ export function createFinalResults({ rpc, positions, clock, log, networkName }: 
       const final = reading.final.filter(({ slot }) => head !== null && slot <= head.slot);
       if (final.length === 0) return new Map();
       const words = await wordsOn({ ...reading, final });
-      const confirmed = final.filter(({ attempt, status }) => isConfirmed(attempt.hash, status, words.get(attempt.hash)));
+      const judged = new Map(final.map((one) => [one, judge(one.attempt.hash, one.status, words.get(one.attempt.hash))]));
+      const [by] = reading.answeredBy;
+      const contested = final.filter((one) => judged.get(one) === 'disputed');
+      for (const one of contested.toSorted((a, b) => turnOf(a) - turnOf(b)).slice(0, decidedPerHead)) {
+        const { hash } = one.attempt;
+        const second = words.get(hash);
+        const decided = by === undefined || second === undefined ? null : await decide(one, { status: one.status, by }, second);
+        if (decided !== null) judged.set(one, decided);
+        else {
+          turn += 1;
+          remember(turns, hash, turn, maxDisputed);
+          warn(hash, one.status, second?.status ?? null);
+        }
+      }
+      const confirmed = [...judged].flatMap(([one, status]) =>
+        status === null || status === 'disputed' ? [] : [{ attempt: one.attempt, slot: status.slot, status }],
+      );
       const paid = await fees.of(confirmed);
-      return new Map(confirmed.map(({ attempt: { hash, fields } }) => [hash, paid.get(hash) ?? fields.feeLamports]));
+      const results = new Map<string, FinalResult | 'disputed'>(
+        confirmed.map(({ attempt: { hash, fields }, status }) => [hash, { status, feePaid: paid.get(hash) ?? fields.feeLamports }]),
+      );
+      for (const [{ attempt }, status] of judged) if (status === 'disputed') results.set(attempt.hash, status);
+      return results;
     },
   };
 }
 
 function isSame(one: SignatureStatus, other: SignatureStatus): boolean {
-  return one.slot === other.slot && (one.error === null) === (other.error === null);
+  return one.slot === other.slot && isAlike(one, other);
+}
+
+function isAlike(one: SignatureStatus, other: SignatureStatus): boolean {
+  return (one.error === null) === (other.error === null);
 }

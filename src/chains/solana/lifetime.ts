@@ -1,3 +1,4 @@
+import { nullIfUnavailable } from '../../core/errors/unavailable.js';
 import type { Refusal } from '../../core/ports/chain/drafts.js';
 import type { BlockMemory } from '../../core/work/block-memory.js';
 import type { DurationClock } from '../../core/work/clock.js';
@@ -5,7 +6,7 @@ import { createDenials } from '../rpc/denials.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { withSecondWord } from '../rpc/second-word.js';
 import type { Positions } from './positions.js';
-import { type BlockPosition, questions } from './questions.js';
+import { type BlockPosition, maxSlotsAhead, questions, validBlocks } from './questions.js';
 
 /** How long an attempt can land. */
 export interface Lifetime {
@@ -16,10 +17,6 @@ export interface Lifetime {
   readonly lastValidBlockHeight: bigint;
 }
 
-/** The number of blocks for which a blockhash is valid (`MAX_PROCESSING_AGE`). */
-const validBlocks = 150n;
-/** No working node is further ahead of the confirmed block, so no attempt has the blockhash of a later block. */
-export const maxSlotsAhead = 64n;
 /** An unknown blockhash may come from a node that is ahead, so it is refused permanently only after this time. */
 const unknownForMs = 10_000;
 
@@ -42,7 +39,12 @@ export function createLifetimes(rpc: Rpc, memory: BlockMemory, positions: Positi
   }
 
   async function newest(): Promise<Lifetime> {
-    const since = await positions.confirmed();
+    const lifetime = await from(await positions.confirmed()).catch(nullIfUnavailable);
+    // If no endpoint has a blockhash that fits it, the position itself may be wrong.
+    return lifetime ?? from(await rpc.ask(questions.position('confirmed', positions.isSane), { first: 'another' }));
+  }
+
+  async function from(since: BlockPosition): Promise<Lifetime> {
     const latest = await rpc.ask(questions.latestBlockhash(latestSlot(since), since.height, (slot) => highestWith(since, slot)));
     return { ...latest, since };
   }

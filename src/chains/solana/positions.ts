@@ -1,7 +1,7 @@
 import { nullIfUnavailable } from '../../core/errors/unavailable.js';
 import type { BlockMemory } from '../../core/work/block-memory.js';
 import type { Rpc } from '../rpc/rpc.js';
-import { type BlockPosition, questions } from './questions.js';
+import { type BlockPosition, maxSlotsAhead, questions, validBlocks } from './questions.js';
 
 /**
  * The slots and heights of the newest blocks. How long an attempt can land is counted in heights, so one node alone must not choose them:
@@ -17,6 +17,7 @@ export interface Positions {
 }
 
 const memoryKey = 'newest confirmed block';
+const endless = 2n ** 64n;
 /** Endpoints are compared again after this number of slots. */
 const slotsBetween = 150n;
 
@@ -33,7 +34,19 @@ export function createPositions(rpc: Rpc, memory: BlockMemory): Positions {
     const shown = (await rpc.opinions(questions.position('confirmed', () => true)).catch(nullIfUnavailable)) ?? [];
     // The word of the only one that answers is all that there is.
     const ofMost = shown.filter((one) => 2 * fitting(one, shown) > shown.length);
-    agreed = shown.length <= 1 ? null : ofMost.length > 0 ? ofMost : agreed;
+    if (shown.length <= 1) agreed = null;
+    else if (ofMost.length > 0) agreed = ofMost;
+    else agreed = (await ofMostBlockhashes(shown)) ?? agreed;
+  }
+
+  /** Positions that fit the newest blockhashes of the endpoints better than others do; null: none does. */
+  async function ofMostBlockhashes(shown: readonly BlockPosition[]): Promise<readonly BlockPosition[] | null> {
+    const hashes = (await rpc.opinions(questions.latestBlockhash(endless, -1n, () => endless)).catch(nullIfUnavailable)) ?? [];
+    const votes = ({ height }: BlockPosition): number =>
+      hashes.filter(({ lastValidBlockHeight: last }) => last > height && last <= height + validBlocks + maxSlotsAhead).length;
+    const most = Math.max(...shown.map(votes));
+    const best = shown.filter((one) => votes(one) === most);
+    return best.length < shown.length ? best : null;
   }
 
   async function ask(): Promise<BlockPosition> {

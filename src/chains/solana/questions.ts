@@ -51,6 +51,10 @@ export interface LandedTransaction {
   readonly logs: readonly string[];
 }
 
+/** The number of blocks for which a blockhash is valid (`MAX_PROCESSING_AGE`). */
+export const validBlocks = 150n;
+/** No working node is further ahead of the confirmed block, so no attempt has the blockhash of a later block. */
+export const maxSlotsAhead = 64n;
 /** The maximum per call (`MAX_GET_SIGNATURE_STATUSES_QUERY_ITEMS`). */
 export const maxStatuses = 256;
 /** The maximum number of accounts per call for prices. */
@@ -154,13 +158,21 @@ export const questions = {
   statuses: question({
     method: 'getSignatureStatuses',
     // Without history a node searches only about the newest 300 blocks.
-    params: (signatures: readonly string[], withHistory: boolean) => [signatures, { searchTransactionHistory: withHistory }],
-    read: (result, signatures): Statuses =>
-      atSlotFrom(result, 'signature statuses', (value) => {
-        const statuses = listFrom(value, 'signature statuses').map(statusFrom);
-        if (statuses.length !== signatures.length) throw new MalformedAnswerError('list of signature statuses');
-        return statuses;
-      }),
+    params: (signatures: readonly string[], withHistory: boolean, _newest: bigint | null) => [
+      signatures,
+      { searchTransactionHistory: withHistory },
+    ],
+    read(result, signatures, _withHistory, newest): Statuses {
+      const { slot, value } = atSlotFrom(result, 'signature statuses', (statuses) =>
+        listFrom(statuses, 'signature statuses').map(statusFrom),
+      );
+      if (value.length !== signatures.length) throw new MalformedAnswerError('list of signature statuses');
+      // No other node can deny what is in a block that it does not have yet.
+      const latest = newest === null ? null : newest + maxSlotsAhead;
+      if (latest !== null && [slot, ...value.map((status) => status?.slot ?? 0n)].some((one) => one > latest))
+        throw new MalformedAnswerError('slot of the signature statuses');
+      return { slot, value };
+    },
     asks: 'head',
     decides: 'a final state',
     fallback:
@@ -216,7 +228,7 @@ export const questions = {
     read: (result): bigint => atSlotFrom(result, 'balance', (value) => integerFrom(value, 'balance')).value,
     asks: 'head',
     decides: 'a wait',
-    fallback: refusesAll,
+    fallback: `${refusesAll}; of one that does not suffice, the highest of several endpoints counts`,
   }),
   fee: question({
     method: 'getFeeForMessage',

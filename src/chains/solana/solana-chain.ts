@@ -5,6 +5,7 @@ import type { SolanaNetwork } from '../../core/records/network.js';
 import { onNetwork } from '../../core/records/on-network.js';
 import { systemClock } from '../../core/work/clock.js';
 import { agreedIdentity } from '../rpc/agreed.js';
+import { createBalances } from '../rpc/balances.js';
 import { createDenials } from '../rpc/denials.js';
 import type { RpcOptions } from '../rpc/endpoint.js';
 import { nodeUnavailable } from '../rpc/node-error.js';
@@ -42,6 +43,7 @@ export function createSolanaChain(options: SolanaChainOptions): Chain {
   const market = createMarket(rpc, memory);
   const recent = createRecentMessages(options.drawLimit);
   const denials = createDenials(clock, deniedForMs);
+  const balanceFrom = createBalances(rpc);
   const outcomes = createAttemptOutcomes({ rpc, positions, clock, log, networkName });
   const broadcaster = createBroadcaster(rpc, log, networkName);
   const drafting: DraftDeps = { rpc, memory, lifetimes, market, recent, denials };
@@ -70,8 +72,8 @@ export function createSolanaChain(options: SolanaChainOptions): Chain {
     head: readHead,
     async balanceOf(account) {
       const [processed, confirmed] = await Promise.all([
-        rpc.ask(questions.balance(account, 'processed')),
-        rpc.ask(questions.balance(account, 'confirmed')),
+        balanceFrom(`processed ${account}`, questions.balance(account, 'processed')),
+        balanceFrom(`confirmed ${account}`, questions.balance(account, 'confirmed')),
       ]);
       // Funds that unconfirmed blocks spent are gone, and a fork may undo funds that they brought.
       return min(processed, confirmed);

@@ -14,7 +14,7 @@ async function withLogs(rpc: Rpc, signature: string): Promise<string | null> {
 }
 
 async function withoutLogs(rpc: Rpc, signature: string): Promise<string | null> {
-  const { value } = await rpc.call(questions.statuses([signature], false));
+  const { value } = await rpc.call(questions.statuses([signature], false, rpc.newestNumber()));
   const error = value[0]?.error ?? null;
   return error === null ? null : failureSentence(error, []);
 }

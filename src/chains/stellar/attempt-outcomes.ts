@@ -99,7 +99,10 @@ export function createAttemptOutcomes({ rpc, secondReading, networkId, networkNa
       const shown = typeof reading === 'string' ? receipt : reading;
       // Without our fee-bump envelope around it, another account paid the fee.
       const own = receipt.hash === attempt.hash ? shown : withoutFee(shown);
-      confirmed.set(attempt.hash, reading === 'absent' ? { kind: 'open' } : { kind: 'landed', receipt: own, isFinal });
+      confirmed.set(
+        attempt.hash,
+        reading === 'absent' ? { kind: 'open' } : { kind: 'landed', receipt: own, isFinal, isDisputed: disputed.has(attempt.hash) },
+      );
     }
     return confirmed;
   }

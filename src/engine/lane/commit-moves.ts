@@ -99,6 +99,11 @@ export function waitingReason(obstacle: string): string {
   return obstacle.startsWith('waiting: ') ? obstacle : `waiting: ${obstacle}; retrying`;
 }
 
+/** The `status_reason` of a mined transaction about whose result in this block endpoints differ. */
+export function receiptsDiffer(blockNumber: bigint): string {
+  return `waiting: RPC nodes show different receipts for it in block ${blockNumber}; final when they agree`;
+}
+
 /**
  * The move of a transaction that waits for this reason. Null: its record says so already, or its slot is being released. The record then
  * keeps the obstacle, which becomes the reason of the failure.

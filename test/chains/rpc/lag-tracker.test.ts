@@ -146,4 +146,16 @@ describe('lag tracker', () => {
       'blocks come faster than configured',
     );
   });
+
+  it('lag tracker: one of two endpoints whose time is in the future is ahead, unless the other one shows the same', () => {
+    const present = Date.now();
+    const future = present + 3_600_000;
+    const standing = (other: number) => withHeights({ other: 100 }, other).standing('liar', { number: 100n, timestampMs: future });
+    assert.equal(standing(present), 'ahead');
+    assert.equal(standing(future), 'level', 'the clock of the service may be behind');
+    const tracker = createLagTracker<string>(blockMs, { ...systemClock, elapsedMs: () => 0 });
+    tracker.record('frozen', { number: 100n, timestampMs: present });
+    tracker.record('honest', { number: 101n, timestampMs: future });
+    assert.equal(tracker.standing('another', { number: 101n, timestampMs: future }), 'level', 'one that stands still proves nothing');
+  });
 });

@@ -24,17 +24,33 @@ async function settle(
   current: Transaction,
   { hash = attempt.hash, newer = [] as Attempt[] } = {},
 ): Promise<readonly string[]> {
-  const written: string[] = [];
+  const written = await settledBy({ ...landed, receipt: { ...landed.receipt, hash } }, seen, current, newer);
+  return written.map(({ status }) => status);
+}
+
+/** The same for any outcome. */
+async function settledBy(
+  outcome: AttemptOutcome,
+  seen: Transaction,
+  current = seen,
+  newer: readonly Attempt[] = [],
+): Promise<readonly Transaction[]> {
+  const written: Transaction[] = [];
   const open = (transaction: Transaction, attempts: readonly Attempt[] = [attempt]): OpenTransaction => ({ transaction, attempts });
-  const outcome = { ...landed, receipt: { ...landed.receipt, hash } };
   const lane = {
-    transactions: { unsequenced: () => [open(seen)], stateOf: () => ({ isDead: false }), tracked: () => undefined },
-    chain: { sequence: {} },
+    transactions: {
+      unsequenced: () => [open(seen)],
+      minable: () => [],
+      stateOf: () => ({ isDead: false, takenAtMs: 2 }),
+      tracked: () => undefined,
+    },
+    numbers: { onChain: 0n },
+    chain: { sequence: {}, unsequenced: { whyEndless: () => null } },
     deps: { clock: { nowMs: () => 2, elapsedMs: () => 2 } },
     records: {
       async move(_: string, decide: Decide) {
         const move = await decide(open(current, [attempt, ...newer]));
-        written.push(...(move?.steps ?? []).map(({ status }) => status));
+        written.push(...(move?.steps ?? []));
         return null;
       },
     },
@@ -62,4 +78,17 @@ it('settle: an inner transaction in a block is not taken for an earlier fee bump
   assert.deepEqual(await settle(submitted, submitted, { hash: 'inner' }), ['mined', 'confirmed']);
   assert.deepEqual(await settle(submitted, submitted, { newer }), ['mined', 'confirmed']);
   assert.deepEqual(await settle(submitted, submitted, { hash: 'inner', newer }), []);
+});
+
+it('settle: the record says that nodes do not agree on the result, or on the expiry, of an attempt', async () => {
+  const reasonsBy = async (outcome: AttemptOutcome, seen: Transaction) =>
+    (await settledBy(outcome, seen)).map(({ status, statusReason }) => [status, statusReason]);
+  const disputed: AttemptOutcome = { ...landed, isFinal: false, isDisputed: true };
+  const differ = 'waiting: RPC nodes show different receipts for it in block 7; final when they agree';
+  assert.deepEqual(await reasonsBy(disputed, mined), [['mined', differ]]);
+  assert.deepEqual(await reasonsBy(disputed, { ...mined, statusReason: differ }), [], 'once');
+  const doubted = 'waiting: its attempts should have expired, but no two RPC nodes agree on that; goes on when they do';
+  const given: Transaction = { ...submitted, intent: 'expire', statusReason: 'valid_until has passed' };
+  assert.deepEqual(await reasonsBy({ kind: 'open', isDoubted: true }, given), [['submitted', doubted]]);
+  assert.deepEqual(await reasonsBy({ kind: 'open' }, given), []);
 });

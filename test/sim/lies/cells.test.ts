@@ -38,6 +38,15 @@ const mended = [
   'stellar: transaction.ledger / 0 / while another is away / restart',
   'stellar: transaction.ledger / too low / the heavier of two / replace',
   'stellar: transaction.ledger / too low / the lighter of two / restart',
+  'stellar: latestLedger.closeTime / too high / the heavier of two / cancel',
+  'solana: blockSignatures.blockHeight / 0 / while another is away / expiry',
+  'solana: finalizedBlocks / 0 / the heavier of two / replace',
+  'solana: statuses.slot / 0 / the lighter of two / expiry',
+  'solana: statuses.slot / 0 / one of three / restart',
+  'solana: statuses / null / while another is away / expiry',
+  'solana: balance.value / 0 / one of three / send',
+  'solana: position.blockHeight / 0 / while another is away / restart',
+  'solana: position.absoluteSlot / blocks shifted up / the heavier of two / replace',
 ];
 
 describe('lies: cells that failed before', { concurrency: 1 }, () => {

@@ -12,6 +12,8 @@ export interface Liar {
   answer(body: string, honest: (body: string) => string): string;
   /** The number of lies so far. */
   told(): number;
+  /** Ends the lies. */
+  heal(): void;
 }
 
 interface LiarOptions {
@@ -42,10 +44,11 @@ export function createLiar({ subject, oddity, world, time, fromMs, untilMs }: Li
   const forger = world.createForger();
   const { asks } = questionnaires[subject.network];
   let told = 0;
+  let isHealed = false;
 
   function isOdd({ method, params }: Call): boolean {
     const elapsedMs = time.elapsedMs();
-    if (elapsedMs < fromMs || (untilMs !== null && elapsedMs >= untilMs)) return false;
+    if (isHealed || elapsedMs < fromMs || (untilMs !== null && elapsedMs >= untilMs)) return false;
     if (oddity === 'forged' || oddity === 'blocks shifted up' || oddity === 'blocks shifted down') return true;
     if (duration === 'once' ? told > 0 : elapsedMs >= fromMs + duration) return false;
     return asks(subject.question, { method, params });
@@ -83,6 +86,9 @@ export function createLiar({ subject, oddity, world, time, fromMs, untilMs }: Li
       return JSON.stringify(Array.isArray(request) ? replies : replies[0]);
     },
     told: () => told,
+    heal() {
+      isHealed = true;
+    },
   };
 }
 

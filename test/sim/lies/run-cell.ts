@@ -63,7 +63,7 @@ export async function runCell(cell: Cell): Promise<CellResult> {
   const liar = createLiar({ subject, oddity, world, time, fromMs: story.liesFromMs, untilMs: story.hasHonest ? null : healMs });
   const start = () => startCellService({ story, world, liar, database, time, clock, random, log, guarded });
   let service = start();
-  const verdict = createCellVerdict({ story, database, callers, world, service: () => service });
+  const verdict = createCellVerdict({ story, database, callers, world, service: () => service, heal: liar.heal });
 
   time.after(100, () => guarded(world.begin));
   time.after(at.first, callers.sendFirst);
@@ -103,11 +103,9 @@ export async function runCell(cell: Cell): Promise<CellResult> {
     do await step();
     while (!verdict.hasEnded(time.elapsedMs()));
     auditor.look();
-    if (!verdict.isDisputed()) {
-      healingMs = verdict.healingMs(time.elapsedMs());
-      auditor.finish();
-      verdict.requireExpected();
-    }
+    healingMs = verdict.healingMs(time.elapsedMs());
+    auditor.finish();
+    verdict.requireExpected();
   } catch (error) {
     violation = error instanceof Violation ? error.message : error instanceof Error ? (error.stack ?? error.message) : String(error);
     healingMs = verdict.healingMs(time.elapsedMs());

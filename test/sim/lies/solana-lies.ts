@@ -31,6 +31,7 @@ const lies: { readonly [N in QuestionName]: Lies<Parameters<(typeof questions)[N
       [otherKey, 'finalized', null],
     ],
     amounts: ['slot'],
+    needsTwo: true,
   },
   finalizedBlocks: {
     samples: [
@@ -42,10 +43,11 @@ const lies: { readonly [N in QuestionName]: Lies<Parameters<(typeof questions)[N
   blockSignatures: { samples: [[1n], [2n]], amounts: ['blockHeight', 'parentSlot'] },
   statuses: {
     samples: [
-      [[key], true],
-      [[otherKey], false],
+      [[key], true, null],
+      [[otherKey], false, 1n],
     ],
     amounts: ['slot'],
+    needsTwo: true,
   },
   transaction: { samples: [[key], [otherKey]], amounts: ['slot', 'fee'] },
   account: { samples: [[key], [otherKey]], amounts: ['lamports'] },

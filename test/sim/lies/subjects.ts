@@ -10,6 +10,11 @@ export interface Lies<A extends readonly unknown[]> {
   readonly world?: WorldKind;
   /** A slot must be freed whatever the only endpoint answers to this; `on the chain`: at least there, since no record can show it. */
   readonly isDispensable?: true | 'on the chain';
+  /**
+   * Two endpoints must answer it before an attempt counts as dead: one that does not may have it in a block. So with one honest endpoint,
+   * nobody can know, and the record must say so until another one answers.
+   */
+  readonly needsTwo?: true;
 }
 
 /**
@@ -38,6 +43,7 @@ export interface Subject {
   readonly amount: string | null;
   readonly world: WorldKind;
   readonly isDispensable: boolean | 'on the chain';
+  readonly needsTwo: boolean;
 }
 
 type Params = readonly unknown[];
@@ -103,7 +109,7 @@ export function createQuestionnaire(
     subjects(about) {
       const seen = new Set<string>();
       return names.flatMap((question): readonly Subject[] => {
-        const { amounts, world = 'usual', isDispensable = false } = liesOf(question);
+        const { amounts, world = 'usual', isDispensable = false, needsTwo = false } = liesOf(question);
         const isAlike = seen.size === seen.add(JSON.stringify([methodOf(question), patterns.get(question), world])).size;
         const of = (amount: string | null): Subject => ({
           network,
@@ -112,6 +118,7 @@ export function createQuestionnaire(
           amount,
           world,
           isDispensable,
+          needsTwo,
         });
         if (about === 'amounts') return amounts.map(of);
         return isAlike ? [] : [of(null)];

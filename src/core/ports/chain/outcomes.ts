@@ -75,11 +75,11 @@ export interface ReceiptAnswers {
 
 /** The outcome of an attempt of an unsequenced transaction. */
 export type AttemptOutcome =
-  /** It may still be mined. */
-  | { readonly kind: 'open' }
+  /** It may still be mined. `isDoubted`: it should have expired long ago, but no two endpoints show that. */
+  | { readonly kind: 'open'; readonly isDoubted?: true }
   /** It can provably never be mined; `sentence` says why. */
   | { readonly kind: 'dead'; readonly sentence: string }
   /** The nodes have dropped the blocks that might contain it, so it can no longer be determined. */
   | { readonly kind: 'unknown' }
-  /** A block contains it; `isFinal`: that block is final. */
-  | { readonly kind: 'landed'; readonly receipt: Receipt; readonly isFinal: boolean };
+  /** A block contains it; `isFinal`: that block is final. `isDisputed`: it would be, but two endpoints show different results. */
+  | { readonly kind: 'landed'; readonly receipt: Receipt; readonly isFinal: boolean; readonly isDisputed?: boolean };

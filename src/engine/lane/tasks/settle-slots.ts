@@ -11,7 +11,7 @@ import { mined, reorged, resolved } from '../../../core/transaction/lifecycle.js
 import { attemptsInSlot } from '../../../core/transaction/outbid.js';
 import { isOver, lasted, seenAt } from '../../../core/work/patience.js';
 import { type BlockView, createBlockView, finalAt, isDeep, isInBlockOf, isUsed, mayBeNewer, minedAt } from '../block-view.js';
-import { waitsFor } from '../commit-moves.js';
+import { receiptsDiffer, waitsFor } from '../commit-moves.js';
 import { followNonce, nonceAt, type SeenNonce } from '../follow-nonce.js';
 import type { LaneContext } from '../lane-context.js';
 import { type Look, lookUpReceipts, slotHashes } from '../look-up-receipts.js';
@@ -336,7 +336,6 @@ function explainBranches(lane: LaneContext, open: OpenTransaction, isDisputed: b
 
 /** Two endpoints show different receipts: nothing becomes final until they agree. After a reorg, one of them may be late. */
 function dispute(lane: LaneContext, head: Head, { transaction: { id } }: OpenTransaction, blockNumber: bigint): Decision {
-  const reason = `waiting: RPC nodes show different receipts for it in block ${blockNumber}; final when they agree`;
   const record = lane.transactions.tracked(id);
   if (record !== undefined && record.disputedAtHash === null)
     lane.deps.log.warn(
@@ -344,5 +343,5 @@ function dispute(lane: LaneContext, head: Head, { transaction: { id } }: OpenTra
       'RPC nodes show different receipts for a transaction',
     );
   if (record !== undefined) record.disputedAtHash = head.hash;
-  return { id, decide: ({ transaction }) => waitsFor(transaction, reason) };
+  return { id, decide: ({ transaction }) => waitsFor(transaction, receiptsDiffer(blockNumber)) };
 }

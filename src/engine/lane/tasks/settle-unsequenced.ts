@@ -12,7 +12,7 @@ import { endedDead, failed, mined, reorged, resolved, signed, unresolvable } fro
 import { signAttempt } from '../../../core/transaction/sign-attempt.js';
 import { isOver, lasted, seenAt } from '../../../core/work/patience.js';
 import { isInBlockOf, mayBeNewer, minedAt } from '../block-view.js';
-import { duplicateOf, waitingReason, waitsFor } from '../commit-moves.js';
+import { duplicateOf, receiptsDiffer, waitingReason, waitsFor } from '../commit-moves.js';
 import { followsOthers, undecided } from '../draft-in-time.js';
 import { heldBackBy } from '../due-attempts.js';
 import { splitByFunds } from '../funds.js';
@@ -20,6 +20,8 @@ import { isExpired, latestMs } from '../is-expired.js';
 import type { LaneContext } from '../lane-context.js';
 import { signerAwayError } from '../signer-away.js';
 import { forgetRefusals, noteRefusal, type Tracked } from '../tracked.js';
+
+const expiryDoubted = 'waiting: its attempts should have expired, but no two RPC nodes agree on that; goes on when they do';
 
 /** Networks drop accepted transactions without notice: the lane rebroadcasts one that is in no block after this time. */
 const resendAfterMs = 2_000;
@@ -72,11 +74,13 @@ async function settleOne(
   const record = lane.transactions.tracked(seen.transaction.id);
   let whyDead = 'its attempts can no longer be mined';
   let isOpen = false;
+  let isDoubted = false;
   let isUnknown = false;
   for (const attempt of seen.attempts) {
     const outcome = outcomes.get(attempt.hash);
     if (outcome?.kind === 'landed') return land(lane, seen, attempt, outcome);
     if (outcome?.kind === 'open') isOpen = true;
+    if (outcome?.kind === 'open' && outcome.isDoubted === true) isDoubted = true;
     if (outcome?.kind === 'open' && record !== undefined) record.lost = null;
     if (outcome?.kind === 'unknown') isUnknown = true;
     if (outcome?.kind !== 'dead') continue;
@@ -89,7 +93,9 @@ async function settleOne(
       isInBlockOf(transaction, seen.transaction) ? { steps: [reorged(transaction)] } : null,
     );
   } else if (isOpen) {
-    if (!(await endRefused(lane, seen))) resend(lane, seen);
+    if (await endRefused(lane, seen)) return;
+    resend(lane, seen);
+    if (isDoubted) await lane.records.move(seen.transaction.id, ({ transaction }) => waitsFor(transaction, expiryDoubted));
   } else if (isUnknown) {
     await giveUp(lane, head, seen);
   } else if (seen.attempts.every((attempt) => lane.transactions.stateOf(attempt)?.isDead === true)) {
@@ -156,14 +162,15 @@ async function land(
 ): Promise<void> {
   const at = minedAt(attempt, outcome.receipt);
   const isShownBy = ({ mined: shown }: Transaction): boolean => shown?.blockHash === at.blockHash && shown.version === at.version;
-  if (isShownBy(seen.transaction) && !outcome.isFinal) return;
+  const isDisputed = outcome.isDisputed === true;
+  if (isShownBy(seen.transaction) && !outcome.isFinal && !isDisputed) return;
   const whyFailed = at.succeeded || !outcome.isFinal ? null : await lane.chain.whyFailed(outcome.receipt, lane.relayer());
   await lane.records.move(seen.transaction.id, (current) => {
     const { transaction } = current;
     if (mayBeNewer(attempt, outcome.receipt, seen, current)) return null;
     const nowMs = lane.deps.clock.nowMs();
     // The transaction may have changed since the lane asked nodes: another answer may have removed its block.
-    if (isShownBy(transaction) && !outcome.isFinal) return null;
+    if (isShownBy(transaction) && !outcome.isFinal) return isDisputed ? waitsFor(transaction, receiptsDiffer(at.blockNumber)) : null;
     const { mined: before } = transaction;
     // A final block also shows the fee that was paid, and one node alone may have shown another result before.
     const isSame = isShownBy(transaction) && before?.succeeded === at.succeeded && before.facts?.feePaid === at.facts?.feePaid;
