@@ -218,6 +218,6 @@ function postgresOf(url: string): Database {
 }
 
 async function confirmedOf({ database }: Rig): Promise<number> {
-  const [row] = await database.read("select sum(total) as count from transaction_totals where status = 'confirmed'");
+  const [row] = await database.read("select sum(total) as count from finished_totals where status = 'confirmed'");
   return Number((row as { count: number | string | null }).count ?? 0);
 }

@@ -47,6 +47,12 @@ await runNamed('bench', {
     options: '[--leases 100000] [--instances 10]',
     load: () => import('./leases.js'),
   },
+  snapshot: {
+    takes: '3 min',
+    does: "measures commits on PostgreSQL beside a snapshot that stays open for an hour's commits",
+    options: '[--commits 36000] [--measured 4000] [--max 1.2]',
+    load: () => import('./snapshot.js'),
+  },
   'take-over': {
     takes: 'minutes',
     does: 'measures how long lanes wait after an instance is gone',

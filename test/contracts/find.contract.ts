@@ -144,7 +144,7 @@ export function findContract(name: string, newDatabaseUrl: () => Promise<string>
       await store.commit([change.insertAttempt(anAttempt({ transactionId: 'paid-1', nonce: 77n, hash }))]);
       for (const receiver of ['0xa', '0xb']) assert.deepEqual(await list(receiver, { hash, slots }), [[1], 1]);
       assert.deepEqual(await list('0xc', { hash, slots }), [[], 0]);
-      await store.commit([change.removeTransaction('paid-3')]);
+      await store.commit([change.removeTransaction({ id: 'paid-3', relayerId: 'paid' })]);
       assert.deepEqual(await list('0xa'), [[2, 1, 0], 3]);
       assert.deepEqual(await list('0xc'), [[], 0]);
     });
@@ -242,7 +242,7 @@ export function findContract(name: string, newDatabaseUrl: () => Promise<string>
       const byLabel = async () =>
         (await store.read.filteredTransactions(['ids'], { statuses: [], label: 'gone:soon' }, { offset: 0, limit: 5 })).items.length;
       assert.equal(await byLabel(), 1);
-      await store.commit([change.updateTransaction(next(one, { status: 'canceled' })), change.removeTransaction('one')]);
+      await store.commit([change.updateTransaction(next(one, { status: 'canceled' })), change.removeTransaction(one)]);
       assert.equal(await byLabel(), 0);
       const three = aTransaction({ id: 'three', relayerId: 'ids' });
       assert.equal(

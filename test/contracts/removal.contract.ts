@@ -50,7 +50,7 @@ export function removalContract(name: string, newDatabaseUrl: () => Promise<stri
         if (random.chance(0.5)) {
           const beforeMs = nowMs - random.between(0, 9);
           const oldest = await read.oldestTransactions(relayerId, random.between(1, 40));
-          const removal = removeOldest(change, oldest, beforeMs);
+          const removal = removeOldest(change, relayerId, oldest, beforeMs);
           const gone = new Set(oldest.filter(({ id }) => (endedAt.get(id) ?? nowMs + 1) < beforeMs).map(({ id }) => id));
           assert.equal(removal.removed, gone.size);
           if (removal.changes.length > 0) await store.commit(removal.changes);
@@ -75,7 +75,7 @@ export function removalContract(name: string, newDatabaseUrl: () => Promise<stri
       const all = ['e-0', 'e-1'].map((id) => aTransaction({ id, relayerId: 'emptied', status: 'failed', updatedAtMs: 1 }));
       await store.commit(all.map((transaction) => change.insertTransaction(transaction)));
       assert.ok((await read.relayersWithFinished()).includes('emptied'));
-      await store.commit(removeOldest(change, await read.oldestTransactions('emptied', 10), 2).changes);
+      await store.commit(removeOldest(change, 'emptied', await read.oldestTransactions('emptied', 10), 2).changes);
       assert.deepEqual(await read.transactionsOf('emptied', [], { offset: 0, limit: 10 }), { items: [], total: 0 });
       assert.deepEqual(await read.transactionsOf('emptied', ['failed'], { offset: 0, limit: 10 }), { items: [], total: 0 });
       assert.ok(!(await read.relayersWithFinished()).includes('emptied'));
@@ -102,7 +102,7 @@ export function removalContract(name: string, newDatabaseUrl: () => Promise<stri
         change.insertAttempt(anAttempt({ ...lane, transactionId: 'stays', nonce: 1n })),
         ...events.map((event) => change.insertEvent(event)),
       ]);
-      await store.commit(removeOldest(change, await read.oldestTransactions('cleaned', 10), 6).changes);
+      await store.commit(removeOldest(change, 'cleaned', await read.oldestTransactions('cleaned', 10), 6).changes);
       assert.equal(await read.transaction('gone'), undefined);
       assert.deepEqual((await read.slot(lane, 0n)).versions, []);
       assert.equal(await read.transactionIdAt(lane, 0n), undefined);
@@ -138,12 +138,16 @@ export function removalContract(name: string, newDatabaseUrl: () => Promise<stri
         { id: 'ended', place: 1, endedAtMs: 5, sharesSlot: true },
         { id: 'heir', place: 2, endedAtMs: null, sharesSlot: false },
       ]);
-      assert.equal(removeOldest(change, oldest, 6).removed, 0);
-      for (const wrong of [change.removeTransaction('heir'), change.removeTransaction('unknown'), change.moveTransaction('ended', 1, 2)]) {
+      assert.equal(removeOldest(change, 'shared', oldest, 6).removed, 0);
+      for (const wrong of [
+        change.removeTransaction(heir),
+        change.removeTransaction({ ...heir, id: 'unknown' }),
+        change.moveTransaction('ended', 1, 2),
+      ]) {
         await assert.rejects(store.commit([wrong]), ConflictError);
       }
       await store.commit([change.updateTransaction(next(heir, { status: 'confirmed' }), { endedAtMs: 7 })]);
-      assert.equal(removeOldest(change, await read.oldestTransactions('shared', 10), 8).removed, 2);
+      assert.equal(removeOldest(change, 'shared', await read.oldestTransactions('shared', 10), 8).removed, 2);
     });
   });
 }

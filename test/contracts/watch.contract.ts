@@ -240,7 +240,7 @@ export function watchContract(name: string, newDatabaseUrl: () => Promise<string
       await write('update', next(transactionOf(relayer, 'a'), { status: 'failed' }));
       const later = tokenAfter(await readTo('snapshot_complete', relayer));
       const oldest = await store.read.oldestTransactions(relayer.id, 10);
-      await store.commit(removeOldest(store.change, oldest, 2).changes);
+      await store.commit(removeOldest(store.change, relayer.id, oldest, 2).changes);
       await assert.rejects(readTo('snapshot_complete', relayer, early), expired);
       assert.deepEqual((await readTo('snapshot_complete', relayer, later)).map(shortIdOf), ['snapshot_complete']);
       // Positions continue although no transaction is left.

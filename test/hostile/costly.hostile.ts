@@ -126,8 +126,8 @@ function fill(file: string): void {
     insert into transactions (ordinal, id, relayer_id, chain, account, status, intent, content, created_at_ms, updated_at_ms, ended_at_ms, revision, position)
       ${numbers} select i, 'tx-' || i, 'r1', 'stellar:x', 'a', iif(i % 100 = 0, 'failed', 'confirmed'), 'content',
       '{"network":"local","request":{"kind":"xdr","xdr":""},"operations":[],"memo":null}', 1763600000000, 1763600000000, 1763600000000, 1, i from n;
-    insert into transaction_totals select 'r1', status, count(*) from transactions group by status;
-    insert into change_positions select 'r1', count(*), 0, 0 from transactions;
+    insert into finished_totals select 'r1', status, 0, count(*) from transactions group by status;
+    insert into change_positions select 'r1', count(*), 0 from transactions;
     insert into events (id, notification_id, event, order_key, body, status, attempts, next_attempt_at_ms, created_at_ms, waits_behind)
       ${numbers} select 'event-' || i, 'hook', 'test', 'o' || i, '{}', 'delivered', 1, 9000000000000, 1763600000000, 0 from n;
     commit;`);

@@ -7,8 +7,8 @@ import { seam } from './seam.js';
 
 /** Returns the same change, which affects any number of rows. */
 function unguarded(change: BoundChange): BoundChange {
-  const stepsAt = (back: number) => change.stepsAt(back).map((one) => ({ ...one, guarded: false }));
-  return new BoundChange(change.name, change.countedFor === null ? stepsAt(0) : { countedFor: change.countedFor, stepsAt });
+  const steps = change.steps.map((one) => ({ ...one, guarded: false }));
+  return new BoundChange(change.name, steps, change.relayerId);
 }
 
 const unguardedBatches = seam(() => import('../../src/storage/sqlite/sqlite-batch.js'), {

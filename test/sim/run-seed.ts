@@ -578,7 +578,7 @@ export async function runSeed(type: SimNetwork, instances: number, seed: number,
   }
 
   function openRows(): string {
-    const lanes = database.query<object>('select account, next_nonce from lanes').map((row) => JSON.stringify(row));
+    const lanes = database.query<object>('select account, next_nonce from lane_nonces').map((row) => JSON.stringify(row));
     const open = database
       .query<object>(
         "select id, status, status_reason, intent, nonce, live_version from transactions where status in ('pending','sent','submitted','mined')",

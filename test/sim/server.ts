@@ -209,7 +209,7 @@ export function createServer(db: Sqlite.Database, wrote: () => void): Server {
       for (const change of changes) {
         const row = record.row();
         if (change.name !== 'moveLane' || row === null) continue;
-        const values = change.stepsAt(0).flatMap((one) => one.values);
+        const values = change.steps.flatMap((one) => one.values);
         const isHeld = held.all(row.number).some(({ key }) => values.includes(key.slice(key.lastIndexOf('/') + 1)));
         if (!isHeld) process.tookUnleased(values.join(' '));
       }

@@ -5,7 +5,7 @@ import { newsOf, payloadOf, readMessage } from '../../src/storage/postgres/news-
 import { BoundChange, type ChangeName } from '../../src/storage/sql/bound-change.js';
 
 const change = (name: ChangeName) => new BoundChange(name, []);
-const changeOf = (relayerId: string) => new BoundChange('updateTransaction', { countedFor: relayerId, stepsAt: () => [] });
+const changeOf = (relayerId: string) => new BoundChange('updateTransaction', [], relayerId);
 
 const nothing: News = { relayers: new Set(), hasEvents: false, hasDefinitions: false };
 

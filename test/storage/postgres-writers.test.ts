@@ -290,7 +290,7 @@ describe('two processes that write to one PostgreSQL', () => {
     const lanes = ['0xA', '0xB'].map((account) => ({ chain: 'evm:1', account }));
     await store.commit(lanes.map((lane) => store.change.openLane(lane, 0n)));
     const other = await connected(test, databaseUrl);
-    const lock = (account: string) => other.query(`update lanes set next_nonce = next_nonce where account = '${account}'`);
+    const lock = (account: string) => other.query(`update lane_nonces set next_nonce = next_nonce where account = '${account}'`);
     await other.query(`begin; set local deadlock_timeout = '1h'`);
     await lock('0xB');
     // The store holds A and waits for B; then the other waits for A.

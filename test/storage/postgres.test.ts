@@ -7,6 +7,7 @@ import { StoreAwayError } from '../../src/core/ports/store/change.js';
 import { openStore } from '../../src/storage/open-store.js';
 import { postgres } from '../../src/storage/sql/dialect.js';
 import { compileStatements } from '../../src/storage/statements/all-statements.js';
+import { rowFromTransaction } from '../../src/storage/statements/transaction-rows.js';
 import { deliveryPageContract } from '../contracts/delivery-page.contract.js';
 import { findContract } from '../contracts/find.contract.js';
 import { laneViewContract } from '../contracts/lane-view.contract.js';
@@ -147,24 +148,34 @@ describe('postgres only', () => {
     const databaseUrl = await server.newDatabase();
     const { store } = await openStore(databaseUrl, { log: silentLog });
     const statements = compileStatements(postgres);
-    const take = { text: statements.changePositions.take.sql, values: statements.changePositions.take.bind({ relayer_id: 'r', count: 1 }) };
-    const positionOf = { text: statements.changePositions.of.sql, values: statements.changePositions.of.bind({ relayer_id: 'r' }) };
+    const lock = { text: statements.changePositions.lock.sql, values: statements.changePositions.lock.bind({ relayer_id: 'r' }) };
+    const insert = (id: string) => {
+      const row = { ...rowFromTransaction(aTransaction({ id, relayerId: 'r' }), null, null), receiver: null };
+      return { text: statements.transactions.insert.sql, values: statements.transactions.insert.bind(row) };
+    };
     const [early, late] = [new pg.Client(databaseUrl), new pg.Client(databaseUrl)];
     await Promise.all([early.connect(), late.connect()]);
     try {
       await early.query('begin');
-      await early.query(take);
+      await early.query(lock);
+      await early.query(insert('first'));
       await late.query('begin');
-      const taken = late.query(take);
+      const locked = late.query(lock);
       await waitFor('the second writer to wait for the first', async () => {
         const waiting = await asAdmin(databaseUrl, 'select 1 from pg_locks where not granted');
         return waiting.length > 0 ? true : undefined;
       });
       await early.query('commit');
-      await taken;
-      const { rows } = await late.query(positionOf);
-      assert.equal(Number(rows[0]?.position), 2);
+      await locked;
+      await late.query(insert('second'));
       await late.query('commit');
+      assert.deepEqual(
+        (await store.read.changesOfRelayer('r', 0, 10)).map(({ id, position }) => [id, position]),
+        [
+          ['first', 1],
+          ['second', 2],
+        ],
+      );
       assert.equal((await store.read.changePositions('r')).last, 2);
     } finally {
       await Promise.all([early.end(), late.end()]);

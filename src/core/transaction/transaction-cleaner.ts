@@ -39,7 +39,7 @@ export function startTransactionCleaner({ store, clock, log, expirationHours }: 
     let removed = 0;
     for (let size = batchSize; size <= maxBatchSize && !signal.aborted; ) {
       const oldest = await store.read.oldestTransactions(relayerId, size);
-      const removal = removeOldest(store.change, oldest, beforeMs);
+      const removal = removeOldest(store.change, relayerId, oldest, beforeMs);
       if (removal.removed > 0) {
         await store.commit(removal.changes);
         removed += removal.removed;
@@ -67,7 +67,7 @@ export interface Removal {
  * Pages are found by place, so places must stay without gaps: the remaining transactions move up into the places of the removed ones, the
  * youngest first, so that no place is taken twice. They are few, because transactions end in about the order of their acceptance.
  */
-export function removeOldest(change: TransactionChanges, oldest: readonly OldTransaction[], beforeMs: number): Removal {
+export function removeOldest(change: TransactionChanges, relayerId: string, oldest: readonly OldTransaction[], beforeMs: number): Removal {
   const isRemoved = ({ endedAtMs, sharesSlot }: OldTransaction): boolean => endedAtMs !== null && endedAtMs < beforeMs && !sharesSlot;
   const removed = oldest.filter(isRemoved);
   const moves: Change[] = [];
@@ -78,7 +78,7 @@ export function removeOldest(change: TransactionChanges, oldest: readonly OldTra
   }
   return {
     removed: removed.length,
-    changes: [...removed.map(({ id }) => change.removeTransaction(id)), ...moves],
+    changes: [...removed.map(({ id }) => change.removeTransaction({ id, relayerId })), ...moves],
     isHeldUp: oldest.length > 0 && oldest.every(({ endedAtMs, sharesSlot }) => endedAtMs === null || sharesSlot),
   };
 }

@@ -25,7 +25,7 @@ function isPayload(json: unknown): json is Payload {
 /** See `SharedDatabase.newsOf`. */
 export function newsOf(changes: readonly Change[]): News {
   const relayers = new Set<string>();
-  for (const change of changes) if (change instanceof BoundChange && change.countedFor !== null) relayers.add(change.countedFor);
+  for (const change of changes) if (change instanceof BoundChange && change.relayerId !== null) relayers.add(change.relayerId);
   return {
     relayers,
     hasEvents: hasChange(changes, 'insertEvent', 'redeliverEvent'),

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { ConflictError } from '../../core/ports/store/change.js';
 import type { ChangeList, Outcome } from '../database/commit-queue.js';
-import { type ReadyChange, readyBatch, type Step } from '../sql/bound-change.js';
+import { type BoundChange, locksOf, type Step } from '../sql/bound-change.js';
 import { postgres } from '../sql/dialect.js';
 import { changePositionStatements } from '../statements/feed.js';
 import { createPipelines, type SentStep, type StepsRun } from './postgres-pipeline.js';
@@ -10,12 +10,12 @@ const uniqueViolation = '23505';
 const notNullViolation = '23502';
 /** The unique constraints whose violation is a conflict. Any other one shows that a sequence is behind its table. */
 export const conflictKeys: ReadonlySet<string | undefined> = new Set([
-  ...['transactions_id_key', 'transactions_by_ordinal', 'transaction_totals_key', 'change_positions_pkey'],
+  ...['transactions_id_key', 'transactions_by_ordinal', 'finished_totals_key', 'change_positions_pkey', 'removed_positions_key'],
   ...['external_ids_key', 'transaction_labels_key', 'transaction_receivers_key'],
   ...['attempts_of_transaction', 'attempts_of_slot', 'attempts_unsequenced_by_hash'],
   ...[
-    'lanes_key',
     'caller_signatures_key',
+    'lane_nonces_key',
     'chains_pkey',
     'instances_pkey',
     'removed_instances_pkey',
@@ -37,7 +37,7 @@ const givingWay: ReadonlySet<string | undefined> = new Set(['40P01', '40001']);
 /** A batch that had to give way to other writers this often in a row fails. */
 const maxGivingWay = 10;
 
-const { take } = changePositionStatements(postgres.builder);
+const { lock } = changePositionStatements(postgres.builder);
 
 /** A statement waited too long for a row that another writer has locked, such as one whose process was stopped. */
 const lockTimeout = '55P03';
@@ -57,17 +57,17 @@ const setSavepoint = bare('set_savepoint', 'savepoint list');
 
 /** A list and its position in the batch. */
 interface Entry {
-  readonly list: readonly ReadyChange[];
+  readonly list: ChangeList;
   readonly index: number;
-  /** The relayers for which it takes positions. */
+  /** The relayers that it needs locked. */
   readonly relayers: ReadonlySet<string>;
 }
 
 /** The first steps of a batch's transaction. */
 interface Opening {
   readonly fence: Step | null;
-  /** Take the positions of the batch, by the relayer. */
-  readonly takes: ReadonlyMap<string, Step>;
+  /** Lock the relayers of the batch, by their id. */
+  readonly relayerLocks: ReadonlyMap<string, Step>;
   /** A list was left out because another writer holds a lock that it needs. */
   readonly isAfterLock: boolean;
 }
@@ -143,7 +143,7 @@ function isConflict({ code, column, constraint }: pg.DatabaseError): boolean {
  * The outcome of a list whose change met this error. Throws if nothing of the batch can be written because of it, or nothing that waits for
  * a lock.
  */
-function outcomeOf(entry: Entry, { name }: ReadyChange, error: Error): Error {
+function outcomeOf(entry: Entry, { name }: BoundChange, error: Error): Error {
   if (isLockTimeout(error)) throw new LockedError((other) => other === entry, error);
   if (!isOfList(error)) throw error;
   return isConflict(error) ? new ConflictError(name) : error;
@@ -153,9 +153,9 @@ function stepsOf({ list }: Entry): readonly Step[] {
   return list.flatMap(({ steps }) => steps);
 }
 
-/** The relayers for which a list takes positions. */
+/** The relayers that a list needs locked. */
 function relayersOf(list: ChangeList): ReadonlySet<string> {
-  return new Set(list.flatMap(({ countedFor }) => countedFor ?? []));
+  return new Set(list.flatMap(({ relayerId }) => relayerId ?? []));
 }
 
 /**
@@ -170,13 +170,13 @@ export function createPostgresBatch(client: pg.Client): RunFencedBatch {
   const run = createPipelines(client);
 
   /** Begins the transaction and sends the steps; resolves with their results. */
-  async function begin({ fence, takes, isAfterLock }: Opening, steps: readonly Step[]): Promise<StepsRun> {
+  async function begin({ fence, relayerLocks, isAfterLock }: Opening, steps: readonly Step[]): Promise<StepsRun> {
     const opening = [beginTransaction, ...(isAfterLock ? [waitLessForLocks] : []), ...(fence === null ? [] : [fence])];
-    const before = [...opening, ...takes.values()];
+    const before = [...opening, ...relayerLocks.values()];
     const { rowCounts, error } = await run([...before, ...steps]);
     if (fence !== null && rowCounts.length >= opening.length && rowCounts[opening.length - 1] !== 1) throw new NotOwnerError();
     if (error !== null && rowCounts.length < before.length) {
-      const relayerId = [...takes.keys()][rowCounts.length - opening.length];
+      const relayerId = [...relayerLocks.keys()][rowCounts.length - opening.length];
       if (relayerId !== undefined && isLockTimeout(error)) throw new LockedError(({ relayers }) => relayers.has(relayerId), error);
       throw error;
     }
@@ -251,13 +251,17 @@ export function createPostgresBatch(client: pg.Client): RunFencedBatch {
    * Writes the lists, and leaves the transaction open: again if other writers made this one give way, and without the lists for which
    * another one holds a lock.
    */
-  async function writeAtLast(lists: readonly Entry[], fence: Step | null, takes: ReadonlyMap<string, Step>): Promise<readonly Outcome[]> {
+  async function writeAtLast(
+    lists: readonly Entry[],
+    fence: Step | null,
+    relayerLocks: ReadonlyMap<string, Step>,
+  ): Promise<readonly Outcome[]> {
     let entries = lists;
     const locked: { readonly index: number; readonly error: Error }[] = [];
     for (let gaveWay = 0, locks = 0; ; ) {
       try {
-        const needed = new Map([...takes].filter(([relayerId]) => entries.some(({ relayers }) => relayers.has(relayerId))));
-        const outcomes = await write(entries, { fence, takes: needed, isAfterLock: locks > 0 });
+        const needed = new Map([...relayerLocks].filter(([relayerId]) => entries.some(({ relayers }) => relayers.has(relayerId))));
+        const outcomes = await write(entries, { fence, relayerLocks: needed, isAfterLock: locks > 0 });
         for (const { index, error } of locked) outcomes[index] = error;
         return lists.map(({ index }) => outcomes[index]);
       } catch (error) {
@@ -278,9 +282,9 @@ export function createPostgresBatch(client: pg.Client): RunFencedBatch {
   }
 
   return async (lists, fence) => {
-    const { takes, lists: ready } = readyBatch(lists, take);
-    const entries = ready.map((list, index) => ({ list, index, relayers: relayersOf(lists[index] ?? []) }));
-    const outcomes = await writeAtLast(entries, fence, takes);
+    const relayerLocks = locksOf(lists, lock);
+    const entries = lists.map((list, index) => ({ list, index, relayers: relayersOf(list) }));
+    const outcomes = await writeAtLast(entries, fence, relayerLocks);
     try {
       const { command } = await client.query('commit');
       // To the commit of an aborted transaction, the server answers that it rolled back.

@@ -254,9 +254,9 @@ export function createPostgresLink(
   };
 }
 
-/** Deletes the records of earlier batches. If that fails, the next time does it. */
+/** Deletes the records of earlier batches. If that fails, one of the next times does it. */
 function forget(writer: pg.Client, number: number, before: number): void {
-  writer.query(forgetBatches.sql, forgetBatches.bind({ number, before })).catch(() => undefined);
+  writer.query(forgetBatches.sql, forgetBatches.bind({ number, from: before - 10 * forgetEvery, before })).catch(() => undefined);
 }
 
 /** Gives up the lock. Without this, others take over a little later. */

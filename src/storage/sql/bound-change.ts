@@ -10,18 +10,6 @@ export interface Step {
   readonly guarded: boolean;
 }
 
-/** How many positions a batch takes for a relayer. */
-export interface TakePositions {
-  readonly relayer_id: string;
-  readonly count: number;
-}
-
-/**
- * Makes the steps of a counted change. `positionsBack`: how many of the positions that its batch has taken for the relayer come after its
- * own.
- */
-type StepsAt = (positionsBack: number) => readonly Step[];
-
 /** The name of a builder of the store, or of a write of the storage itself, which no user of the store makes. */
 export type ChangeName =
   | keyof Changes
@@ -39,46 +27,27 @@ export type ChangeName =
 /** A change of this store, whose steps run in order. */
 export class BoundChange implements Change {
   readonly name: ChangeName;
-  /** The relayer among whose changes it takes a position, see `changePositionStatements`; null: it takes none. */
-  readonly countedFor: string | null;
-  readonly stepsAt: StepsAt;
+  readonly steps: readonly Step[];
+  /** The relayer that its batch locks first, since the change counts among its changes or transactions; null: none. */
+  readonly relayerId: string | null;
 
-  constructor(name: ChangeName, steps: readonly Step[] | { readonly countedFor: string; readonly stepsAt: StepsAt }) {
+  constructor(name: ChangeName, steps: readonly Step[], relayerId: string | null = null) {
     this.name = name;
-    this.countedFor = 'countedFor' in steps ? steps.countedFor : null;
-    this.stepsAt = 'stepsAt' in steps ? steps.stepsAt : () => steps;
+    this.steps = steps;
+    this.relayerId = relayerId;
   }
 }
 
-/** A change whose steps have their values. */
-export interface ReadyChange {
-  readonly name: string;
-  readonly steps: readonly Step[];
-}
-
-/** The lists of a batch with all values, and the steps that take their positions, which run before them: one for each relayer, in order. */
-export interface ReadyBatch {
-  readonly takes: ReadonlyMap<string, Step>;
-  readonly lists: readonly (readonly ReadyChange[])[];
-}
-
 /**
- * Gives each counted change of a batch its position: one step takes the positions of a relayer, relayer after relayer in one order, so that
- * two writers never wait for each other. A list that fails leaves its positions unused.
+ * The steps that lock the relayers of a batch, by relayer, and run before all others: in one order, so that two writers never wait for each
+ * other.
  */
-export function readyBatch(lists: readonly (readonly BoundChange[])[], take: Statement<TakePositions, never>): ReadyBatch {
-  const left = new Map<string, number>();
-  for (const list of lists)
-    for (const { countedFor } of list) if (countedFor !== null) left.set(countedFor, (left.get(countedFor) ?? 0) + 1);
-  const inOrder = [...left].sort(([a], [b]) => (a < b ? -1 : 1));
-  const takes = new Map(inOrder.map(([relayer_id, count]) => [relayer_id, step(take, { relayer_id, count })]));
-  const ready = ({ name, countedFor, stepsAt }: BoundChange): ReadyChange => {
-    if (countedFor === null) return { name, steps: stepsAt(0) };
-    const positionsBack = (left.get(countedFor) ?? 1) - 1;
-    left.set(countedFor, positionsBack);
-    return { name, steps: stepsAt(positionsBack) };
-  };
-  return { takes, lists: lists.map((list) => list.map(ready)) };
+export function locksOf(
+  lists: readonly (readonly BoundChange[])[],
+  lock: Statement<{ relayer_id: string }, never>,
+): ReadonlyMap<string, Step> {
+  const relayerIds = new Set(lists.flatMap((list) => list.flatMap(({ relayerId }) => relayerId ?? [])));
+  return new Map([...relayerIds].sort().map((relayer_id) => [relayer_id, step(lock, { relayer_id })]));
 }
 
 /** A step that may affect any number of rows. */

@@ -60,14 +60,11 @@ export interface TransactionTable {
   position: number;
 }
 
-/**
- * The last position that a change of a relayer's transactions took. It only grows, also when transactions are removed; `removed_through` is
- * the highest position of a removed transaction.
- */
+/** A relayer among whose transactions changes have positions. A batch with such changes locks the row, and writes it only rarely. */
 export interface ChangePositionTable {
   relayer_id: string;
+  /** The positions of changes are above this one, and above the positions of stored transactions. */
   position: number;
-  removed_through: number;
   /** 1: the relayer is deleted, and no transaction can be inserted. */
   is_closed: Flag;
 }
@@ -93,10 +90,20 @@ export interface DatabaseIdTable {
   accepted_evidence: string | null;
 }
 
-/** The number of a relayer's transactions in each final status. Transactions in open statuses are few, so reads count them. */
-export interface TransactionTotalTable {
+/** The highest position of a removed transaction of a relayer: one row, which is found at the end of the index. */
+export interface RemovedPositionTable {
+  relayer_id: string;
+  position: number;
+}
+
+/**
+ * The number of a relayer's transactions in each final status: one row, with a version as in `LaneNonceTable`. Transactions in open
+ * statuses are few, so reads count them.
+ */
+export interface FinishedTotalTable {
   relayer_id: string;
   status: TransactionStatus;
+  version: number;
   total: number;
 }
 
@@ -138,10 +145,11 @@ export interface AttemptTable {
   created_at_ms: number;
 }
 
-/** The next nonce of an account. */
-export interface LaneTable {
+/** The next nonce of an account: one row, whose version each change raises, so that it is found at the end of the index. */
+export interface LaneNonceTable {
   chain: string;
   account: string;
+  version: number;
   next_nonce: string;
 }
 
@@ -332,13 +340,14 @@ export interface BatchTable {
 export interface Schema {
   transactions: TransactionTable;
   change_positions: ChangePositionTable;
-  transaction_totals: TransactionTotalTable;
+  removed_positions: RemovedPositionTable;
+  finished_totals: FinishedTotalTable;
   external_ids: ExternalIdTable;
   transaction_labels: TransactionLabelTable;
   transaction_receivers: TransactionReceiverTable;
   attempts: AttemptTable;
-  lanes: LaneTable;
   caller_signatures: CallerSignatureTable;
+  lane_nonces: LaneNonceTable;
   chains: ChainTable;
   notifications: NotificationTable;
   file_entries: FileEntryTable;

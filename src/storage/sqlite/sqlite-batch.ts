@@ -1,12 +1,12 @@
 import type Sqlite from 'better-sqlite3';
 import { ConflictError } from '../../core/ports/store/change.js';
 import type { ChangeList, Outcome } from '../database/commit-queue.js';
-import { type ReadyBatch, type ReadyChange, readyBatch, type Step } from '../sql/bound-change.js';
+import { type BoundChange, locksOf, type Step } from '../sql/bound-change.js';
 import { sqlite } from '../sql/dialect.js';
 import { changePositionStatements } from '../statements/feed.js';
 import { sqliteDriver } from './driver.js';
 
-const { take } = changePositionStatements(sqlite.builder);
+const { lock } = changePositionStatements(sqlite.builder);
 const uniqueViolations = new Set(['SQLITE_CONSTRAINT_UNIQUE', 'SQLITE_CONSTRAINT_PRIMARYKEY']);
 
 /** How SQLite refuses the transaction of a closed relayer, whose position would be null. */
@@ -39,7 +39,7 @@ export function createSqliteBatch(db: Sqlite.Database, requireOwned: () => void)
   const release = db.prepare('release list');
   const rollbackToSavepoint = db.prepare('rollback to list');
 
-  function runChange({ name, steps }: ReadyChange): void {
+  function runChange({ name, steps }: BoundChange): void {
     try {
       for (const { statement, values, guarded } of steps) {
         const { changes } = prepared(statement).run(values);
@@ -51,7 +51,7 @@ export function createSqliteBatch(db: Sqlite.Database, requireOwned: () => void)
     }
   }
 
-  function runList(list: readonly ReadyChange[]): Outcome {
+  function runList(list: ChangeList): Outcome {
     savepoint.run();
     try {
       list.forEach(runChange);
@@ -67,11 +67,11 @@ export function createSqliteBatch(db: Sqlite.Database, requireOwned: () => void)
   }
 
   /** Runs the lists of a batch in one transaction. Throws if it is undone. */
-  function inTransaction({ takes, lists }: ReadyBatch, run: (list: readonly ReadyChange[]) => Outcome): readonly Outcome[] {
+  function inTransaction(lists: readonly ChangeList[], run: (list: ChangeList) => Outcome): readonly Outcome[] {
     begin.run();
     try {
       requireOwned();
-      for (const { statement, values } of takes.values()) prepared(statement).run(values);
+      for (const { statement, values } of locksOf(lists, lock).values()) prepared(statement).run(values);
       const result = lists.map(run);
       commit.run();
       return result;
@@ -82,9 +82,8 @@ export function createSqliteBatch(db: Sqlite.Database, requireOwned: () => void)
   }
 
   return (lists) => {
-    const batch = readyBatch(lists, take);
     let hasFailedList = false;
-    const runPlainly = (list: readonly ReadyChange[]): Outcome => {
+    const runPlainly = (list: ChangeList): Outcome => {
       try {
         list.forEach(runChange);
         return undefined;
@@ -95,10 +94,10 @@ export function createSqliteBatch(db: Sqlite.Database, requireOwned: () => void)
     };
     try {
       // Nearly all batches succeed, and a savepoint per list costs as much as a statement.
-      return inTransaction(batch, runPlainly);
+      return inTransaction(lists, runPlainly);
     } catch (error) {
       if (!hasFailedList) throw error;
-      return inTransaction(batch, runList);
+      return inTransaction(lists, runList);
     }
   };
 }

@@ -181,9 +181,9 @@ export function instanceStatements({ builder: db, hasSeveralWriters }: Pick<Dial
         .where('token', '=', token),
     ),
 
-    /** Deletes the batches of a process before one that it knows to be written. */
-    forgetBatches: statement<{ number: number; before: number }, never>('batches_forget', ({ number, before }) =>
-      db.deleteFrom('batches').where('number', '=', number).where('batch', '<', before),
+    /** Deletes the batches of a process before one that it knows to be written, from another one on: those before it are gone. */
+    forgetBatches: statement<{ number: number; from: number; before: number }, never>('batches_forget', ({ number, from, before }) =>
+      db.deleteFrom('batches').where('number', '=', number).where('batch', '>=', from).where('batch', '<', before),
     ),
 
     /** Deletes the batches of processes that are gone. */
@@ -336,7 +336,7 @@ export function recordAlone({ instances, databaseIds, rewinds }: Omit<Statements
   const own: OwnRow = { number: aloneNumber, token: randomUUID() };
   const nowMs = systemClock.nowMs();
   const steps = [
-    step(instances.forgetBatches, { number: aloneNumber, before: Number.MAX_SAFE_INTEGER }),
+    step(instances.forgetBatches, { number: aloneNumber, from: 0, before: Number.MAX_SAFE_INTEGER }),
     step(instances.record, rowOf(own, connection)),
     step(databaseIds.insertIfMissing, { number: 1, id: randomUUID() }),
     ...(connection === null || connection.timeline === null ? [] : [recordingLost(rewinds, connection.timeline, nowMs)]),

@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import type { LaneChanges, LaneReads } from '../../core/ports/store/lanes.js';
 import type { LaneId } from '../../core/records/transaction.js';
 import { BoundChange, guarded, step } from '../sql/bound-change.js';
@@ -7,25 +7,47 @@ import { pick, type Query, statement } from '../sql/statement.js';
 
 /** Statements on lanes and chains. */
 export function laneStatements(db: Kysely<Schema>) {
+  /** The version of the one row of a lane; null: the lane has none. */
+  const newestVersion = ({ chain, account }: LaneId) =>
+    sql<number>`(select max(newest.version) from lane_nonces as newest where newest.chain = ${chain} and newest.account = ${account})`;
+
   return {
-    open: statement<LaneId & { next_nonce: string }, never>('lanes_open', (values) =>
+    open: statement<LaneId & { next_nonce: string }, never>('lane_nonces_open', (values) =>
       db
-        .insertInto('lanes')
-        .values(pick(values, ['chain', 'account', 'next_nonce']))
-        .onConflict((conflict) => conflict.columns(['chain', 'account']).doNothing()),
+        .insertInto('lane_nonces')
+        .columns(['chain', 'account', 'version', 'next_nonce'])
+        .expression(
+          db
+            .selectNoFrom([
+              sql<string>`cast(${values.chain} as text)`.as('chain'),
+              sql<string>`cast(${values.account} as text)`.as('account'),
+              sql.lit(0).as('version'),
+              sql<string>`cast(${values.next_nonce} as text)`.as('next_nonce'),
+            ])
+            .where(newestVersion(values), 'is', null),
+        )
+        .onConflict((conflict) => conflict.columns(['chain', 'account', 'version']).doNothing()),
     ),
 
-    move: statement<LaneId & { from: string; to: string }, never>('lanes_move', (values) =>
+    /** Affects no row if another writer has moved the lane: the version of its row is another one then. */
+    move: statement<LaneId & { from: string; to: string }, never>('lane_nonces_move', (values) =>
       db
-        .updateTable('lanes')
-        .set({ next_nonce: values.to })
+        .updateTable('lane_nonces')
+        .set((eb) => ({ version: eb('version', '+', sql.lit(1)), next_nonce: values.to }))
         .where('chain', '=', values.chain)
         .where('account', '=', values.account)
+        .where('version', '=', newestVersion(values))
         .where('next_nonce', '=', values.from),
     ),
 
-    nextNonce: statement<LaneId, { next_nonce: string }>('lanes_next_nonce', (values) =>
-      db.selectFrom('lanes').select('next_nonce').where('chain', '=', values.chain).where('account', '=', values.account),
+    nextNonce: statement<LaneId, { next_nonce: string }>('lane_nonces_next', (values) =>
+      db
+        .selectFrom('lane_nonces')
+        .select('next_nonce')
+        .where('chain', '=', values.chain)
+        .where('account', '=', values.account)
+        .orderBy('version', 'desc')
+        .limit(sql.lit(1)),
     ),
 
     /** Affects one row if the chain is new or has this genesis block, and none if it has another. */

@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 import type { PageOf, PageQuery } from '../../core/ports/store/page.js';
 import type { TransactionListReads } from '../../core/ports/store/transactions.js';
-import { openStatuses, type TransactionStatus, type TransactionView } from '../../core/records/transaction.js';
+import { finalStatuses, openStatuses, type TransactionStatus, type TransactionView } from '../../core/records/transaction.js';
 import { type Walk, type Walked, walkOver } from '../sql/paging.js';
 import type { Schema } from '../sql/schema.js';
 import { numbered, perCount, type Query, statement } from '../sql/statement.js';
@@ -66,11 +66,17 @@ export function transactionListStatements(db: Kysely<Schema>) {
 
     /** The number of a relayer's transactions in each status. */
     totals: statement<{ relayer_id: string }, { status: TransactionStatus; total: number }>('transactions_totals', (values) =>
-      db
-        .selectFrom('transaction_totals')
-        .select(['status', 'total'])
-        .where('relayer_id', '=', values.relayer_id)
-        .unionAll(
+      finalStatuses
+        .map((status) =>
+          db.selectNoFrom([
+            sql.lit<TransactionStatus>(status).as('status'),
+            sql<number>`coalesce((select total from finished_totals where relayer_id = ${values.relayer_id} and status = ${sql.lit(status)} order by version desc limit 1), 0)`.as(
+              'total',
+            ),
+          ]),
+        )
+        .reduce(
+          (all, one) => all.unionAll(one),
           db
             .selectFrom('transactions')
             .select((eb) => ['status', eb.fn.countAll<number>().as('total')])

@@ -1,7 +1,8 @@
-import { type Expression, type Kysely, sql } from 'kysely';
+import { type Kysely, type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { TransactionChanges, TransactionReads } from '../../core/ports/store/transactions.js';
 import {
   type Attempt,
+  finalStatuses,
   isFinal,
   type LaneId,
   labelText,
@@ -18,6 +19,7 @@ import {
   attemptFromJoinedRow,
   attemptSelection,
   isOpen,
+  isOpenById,
   rowFromTransaction,
   type TransactionRow,
   type TransactionViewRow,
@@ -49,19 +51,38 @@ const changingColumns = transactionColumns.filter(
 );
 /** Statements on transactions and their totals. */
 export function transactionStatements(db: Kysely<Schema>) {
-  /** One of the positions that the same commit has taken, see `readyBatch`. */
-  const takenPosition = ({ relayer_id, positions_back }: WrittenRow) =>
-    sql<number>`(select change_positions.position from change_positions where change_positions.relayer_id = ${relayer_id}) - ${positions_back}`;
+  /** The next position among the changes of a relayer, which the batch has locked. */
+  const nextPosition = ({ relayer_id }: Pick<TransactionRow, 'relayer_id'>) =>
+    sql<number>`(select max(taken.position) + 1 from (select change_positions.position from change_positions where change_positions.relayer_id = ${relayer_id} union all select max(latest.position) from transactions as latest where latest.relayer_id = ${relayer_id}) as taken)`;
 
-  const addToTotal = (from: Expression<{ relayer_id: string; status: TransactionStatus; total: number }>) =>
+  /** The version of the total that counts a transaction in a status; null: none does yet. */
+  const totalVersion = (status: RawBuilder<TransactionStatus>) =>
+    sql<
+      number | null
+    >`(select max(newest.version) from finished_totals as newest where newest.relayer_id = transactions.relayer_id and newest.status = ${status})`;
+
+  /** Adds one to the total of a transaction's relayer and a status. The batch has locked the relayer, so that no other writer does. */
+  const addToTotal = (id: string, status: RawBuilder<TransactionStatus>, condition: RawBuilder<SqlBool>) =>
     db
-      .insertInto('transaction_totals')
-      .columns(['relayer_id', 'status', 'total'])
-      .expression(from)
+      .insertInto('finished_totals')
+      .columns(['relayer_id', 'status', 'version', 'total'])
+      .expression(
+        db
+          .selectFrom('transactions')
+          .select([
+            'relayer_id',
+            status.as('status'),
+            sql<number>`coalesce(${totalVersion(status)}, 0)`.as('version'),
+            sql.lit(1).as('total'),
+          ])
+          .where('id', '=', id)
+          .where(condition),
+      )
       .onConflict((conflict) =>
-        conflict
-          .columns(['relayer_id', 'status'])
-          .doUpdateSet((eb) => ({ total: eb('transaction_totals.total', '+', eb.ref('excluded.total')) })),
+        conflict.columns(['relayer_id', 'status', 'version']).doUpdateSet((eb) => ({
+          version: eb('finished_totals.version', '+', sql.lit(1)),
+          total: eb('finished_totals.total', '+', eb.ref('excluded.total')),
+        })),
       );
 
   return {
@@ -73,7 +94,7 @@ export function transactionStatements(db: Kysely<Schema>) {
       db.insertInto('transactions').values({
         ...pick(values, [...transactionColumns, 'ended_at_ms', 'receiver']),
         ordinal: sql<number>`coalesce((select max(ordinal) from transactions where relayer_id = ${values.relayer_id}), 0) + 1`,
-        position: sql<number>`(select change_positions.position from change_positions where change_positions.relayer_id = ${values.relayer_id} and change_positions.is_closed = 0) - ${values.positions_back}`,
+        position: sql<number>`case when (select change_positions.is_closed from change_positions where change_positions.relayer_id = ${values.relayer_id}) = 0 then ${nextPosition(values)} end`,
       }),
     ),
 
@@ -81,10 +102,10 @@ export function transactionStatements(db: Kysely<Schema>) {
     update: statement<WrittenRow, never>('transactions_update', (values) =>
       db
         .updateTable('transactions')
-        .set({ ...pick(values, changingColumns), position: takenPosition(values) })
+        .set({ ...pick(values, changingColumns), position: nextPosition(values) })
         .where('id', '=', values.id)
         .where('revision', '=', values.revision_before)
-        .where(isOpen()),
+        .where(isOpenById()),
     ),
 
     /**
@@ -95,7 +116,7 @@ export function transactionStatements(db: Kysely<Schema>) {
         .updateTable('transactions')
         .set({
           ...pick(values, changingColumns),
-          position: takenPosition(values),
+          position: nextPosition(values),
           ended_at_ms: sql<number>`coalesce(transactions.ended_at_ms, ${values.ended_at_ms})`,
         })
         .where('id', '=', values.id)
@@ -104,24 +125,13 @@ export function transactionStatements(db: Kysely<Schema>) {
     ),
 
     /** Counts a transaction that leaves the open statuses; runs before its update. */
-    addFinished: statement<TransactionRow, never>('transactions_add_finished', (values) =>
-      addToTotal(
-        db
-          .selectFrom('transactions')
-          .select(['relayer_id', sql<TransactionStatus>`${values.status}`.as('status'), sql.lit(1).as('total')])
-          .where('id', '=', values.id)
-          .where(isOpen()),
-      ),
+    addFinished: statement<TransactionRow, never>('finished_totals_add', (values) =>
+      addToTotal(values.id, sql<TransactionStatus>`${values.status}`, isOpenById()),
     ),
 
     /** Counts a transaction that is inserted with a final status; runs after its insert. */
-    addInserted: statement<TransactionRow, never>('transactions_add_inserted', (values) =>
-      addToTotal(
-        db
-          .selectFrom('transactions')
-          .select(['relayer_id', 'status', sql.lit(1).as('total')])
-          .where('id', '=', values.id),
-      ),
+    addInserted: statement<TransactionRow, never>('finished_totals_add_inserted', (values) =>
+      addToTotal(values.id, sql<TransactionStatus>`${values.status}`, sql<SqlBool>`1 = 1`),
     ),
 
     byId: statement<{ id: string }, TransactionViewRow>('transactions_by_id', (values) =>
@@ -205,7 +215,25 @@ export function transactionStatements(db: Kysely<Schema>) {
 
     /** The relayers that have finished transactions. */
     relayers: statement<object, { relayer_id: string }>('transactions_relayers', () =>
-      db.selectFrom('transaction_totals').select('relayer_id').distinct().where('total', '>', sql.lit(0)),
+      db
+        .selectFrom('change_positions')
+        .select('relayer_id')
+        // A limit keeps PostgreSQL from joining all transactions.
+        .where(
+          (eb) =>
+            eb
+              .selectFrom('transactions')
+              .select('transactions.seq')
+              .whereRef('transactions.relayer_id', '=', 'change_positions.relayer_id')
+              .where(
+                'transactions.status',
+                'in',
+                finalStatuses.map((status) => sql.lit(status)),
+              )
+              .limit(sql.lit(1)),
+          'is not',
+          null,
+        ),
     ),
 
     /** A relayer's oldest transactions. `shares_slot`: an open transaction has an attempt in the same slot as one of its attempts. */
@@ -232,7 +260,7 @@ export function transactionStatements(db: Kysely<Schema>) {
                   .select(sql.lit(1).as('one'))
                   .whereRef('own.transaction_id', '=', 'transactions.id')
                   .whereRef('open.id', '<>', 'transactions.id')
-                  .where(isOpen('open')),
+                  .where(isOpenById('open')),
               ),
             )
             .then(sql.lit<Flag>(1))
@@ -246,12 +274,12 @@ export function transactionStatements(db: Kysely<Schema>) {
     ),
 
     /** Subtracts a transaction from its total; runs before the transaction is deleted. */
-    subtractFinished: statement<{ id: string }, never>('transactions_subtract_finished', (values) =>
+    subtractFinished: statement<{ id: string }, never>('finished_totals_subtract', (values) =>
       db
-        .updateTable('transaction_totals')
-        .set((eb) => ({ total: eb('total', '-', sql.lit(1)) }))
+        .updateTable('finished_totals')
+        .set((eb) => ({ version: eb('version', '+', sql.lit(1)), total: eb('total', '-', sql.lit(1)) }))
         .where(
-          sql<boolean>`(relayer_id, status) = (select transactions.relayer_id, transactions.status from transactions where transactions.id = ${values.id})`,
+          sql<boolean>`(relayer_id, status, version) = (select transactions.relayer_id, transactions.status, ${totalVersion(sql.ref('transactions.status'))} from transactions where transactions.id = ${values.id})`,
         ),
     ),
 
@@ -396,14 +424,8 @@ export function transactionChanges({ transactions, attempts, events, changePosit
       const labels = (transaction.tags?.labels ?? []).map((label) =>
         guarded(transactions.insertLabel, { id: row.id, label: labelText(label) }),
       );
-      return new BoundChange('insertTransaction', {
-        countedFor: row.relayer_id,
-        stepsAt(positionsBack) {
-          row.positions_back = positionsBack;
-          const insert = guarded(transactions.insert, row);
-          return [insert, ...labels, ...receiverSteps(row.id, others), ...(isEnded ? [step(transactions.addInserted, row)] : [])];
-        },
-      });
+      const steps = [guarded(transactions.insert, row), ...labels, ...receiverSteps(row.id, others)];
+      return new BoundChange('insertTransaction', isEnded ? [...steps, step(transactions.addInserted, row)] : steps, row.relayer_id);
     },
     noteReceivers: (id, receivers) => new BoundChange('noteReceivers', receiverSteps(id, receivers)),
     claimExternalId: ({ id, relayerId }, externalId) =>
@@ -412,29 +434,30 @@ export function transactionChanges({ transactions, attempts, events, changePosit
       ]),
     updateTransaction(next, { revisionBefore = next.revision - 1, endedAtMs = next.updatedAtMs } = {}) {
       const row = rowFromTransaction(next, revisionBefore, endedAtMs);
-      return new BoundChange('updateTransaction', {
-        countedFor: row.relayer_id,
-        stepsAt(positionsBack) {
-          row.positions_back = positionsBack;
-          if (!isFinal(next.status)) return [guarded(transactions.update, row)];
-          return [step(transactions.addFinished, row), guarded(transactions.finish, row)];
-        },
-      });
+      const steps = isFinal(next.status)
+        ? [step(transactions.addFinished, row), guarded(transactions.finish, row)]
+        : [guarded(transactions.update, row)];
+      return new BoundChange('updateTransaction', steps, row.relayer_id);
     },
-    removeTransaction: (id) =>
-      new BoundChange('removeTransaction', [
-        step(changePositions.noteRemoved, { id }),
-        step(transactions.subtractFinished, { id }),
-        step(transactions.deleteLabelsOf, { id }),
-        step(transactions.deleteReceiversOf, { id }),
-        step(attempts.deleteOf, { transaction_id: id }),
-        step(events.deleteFinishedOf, { order_key: id }),
-        guarded(transactions.deleteFinal, { id }),
-      ]),
+    removeTransaction: ({ id, relayerId }) =>
+      new BoundChange(
+        'removeTransaction',
+        [
+          step(changePositions.noteRemoved, { id }),
+          step(changePositions.keepLast, { id }),
+          step(transactions.subtractFinished, { id }),
+          step(transactions.deleteLabelsOf, { id }),
+          step(transactions.deleteReceiversOf, { id }),
+          step(attempts.deleteOf, { transaction_id: id }),
+          step(events.deleteFinishedOf, { order_key: id }),
+          guarded(transactions.deleteFinal, { id }),
+        ],
+        relayerId,
+      ),
     moveTransaction: (id, from, to) => new BoundChange('moveTransaction', [guarded(transactions.moveOrdinal, { id, from, to })]),
     closeRelayer: (id) =>
-      // Taking a position locks the row against sends of other instances.
-      new BoundChange('closeRelayer', { countedFor: id, stepsAt: () => [guarded(changePositions.close, { relayer_id: id })] }),
+      // The lock keeps sends of other instances away.
+      new BoundChange('closeRelayer', [guarded(changePositions.close, { relayer_id: id })], id),
     reopenRelayer: (id) => new BoundChange('reopenRelayer', [step(changePositions.reopen, { relayer_id: id })]),
   };
 }

@@ -4,11 +4,11 @@ import { type ChangeList, createCommitQueue } from '../../../src/storage/databas
 import { BoundChange } from '../../../src/storage/sql/bound-change.js';
 
 function listNamed(name: string): ChangeList {
-  return [new BoundChange('updateTransaction', { countedFor: name, stepsAt: () => [] })];
+  return [new BoundChange('updateTransaction', [], name)];
 }
 
 function namesOf(lists: readonly ChangeList[]): string[] {
-  return lists.flatMap((list) => list.map(({ countedFor }) => countedFor ?? ''));
+  return lists.flatMap((list) => list.map(({ relayerId }) => relayerId ?? ''));
 }
 
 const names = Array.from({ length: 600 }, (_, number) => `${number}`);

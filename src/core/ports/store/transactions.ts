@@ -35,7 +35,7 @@ export interface TransactionChanges {
    * Removes a final transaction with its attempts and its finished deliveries; fails if it is open or gone. The same commit must close the
    * gap in the places, see `moveTransaction`.
    */
-  removeTransaction(id: string): Change;
+  removeTransaction(transaction: Pick<Transaction, 'id' | 'relayerId'>): Change;
   /** Gives a transaction another place in its relayer's list; fails if it is not at `from`, or if `to` is taken. */
   moveTransaction(id: string, from: number, to: number): Change;
   /**

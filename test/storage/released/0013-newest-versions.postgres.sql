@@ -1,0 +1,13 @@
+create table "lane_nonces" ("chain" text not null, "account" text not null, "version" bigint not null, "next_nonce" text not null, constraint "lane_nonces_key" primary key ("chain", "account", "version"));
+insert into lane_nonces select chain, account, 0, next_nonce from lanes;
+drop table "lanes";
+create table "finished_totals" ("relayer_id" text not null, "status" text not null, "version" bigint not null, "total" bigint not null, constraint "finished_totals_key" primary key ("relayer_id", "status", "version"));
+insert into finished_totals select relayer_id, status, 0, total from transaction_totals;
+drop table "transaction_totals";
+create table "removed_positions" ("relayer_id" text not null, "position" bigint not null, constraint "removed_positions_key" primary key ("relayer_id", "position"));
+insert into removed_positions select relayer_id, removed_through from change_positions where removed_through > 0;
+alter table "change_positions" drop column "removed_through";
+delete from instances where number > 1;
+alter table "lane_nonces" set (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
+alter table "finished_totals" set (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
+alter table "removed_positions" set (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
