@@ -8,6 +8,7 @@ import type { Database } from './database/database.js';
 import { withStoreAway } from './database/store-away.js';
 import { BoundChange, step } from './sql/bound-change.js';
 import { createChanges, createReads, type Statements } from './statements/all-statements.js';
+import { aloneNumber } from './statements/instances.js';
 
 function boundChanges(changes: readonly Change[]): readonly BoundChange[] {
   return changes.map((change) => {
@@ -20,6 +21,8 @@ function boundChanges(changes: readonly Change[]): readonly BoundChange[] {
 const maxFailedCommits = 3;
 /** How long they count after the last one. */
 const failuresCountMs = 30_000;
+/** An answered commit shows for this long that the store works: a check behind a rush of commits would take too long. */
+const successCountsMs = 2_000;
 
 /** What a store needs besides its database. */
 export interface StoreDeps {
@@ -35,6 +38,7 @@ export function createStore(database: Database, statements: Statements, { clock,
   let closing: Promise<void> | undefined;
   let failedCommits = 0;
   let lastFailureMs = 0;
+  let lastSuccessMs = Number.NEGATIVE_INFINITY;
   /** The last failure that a check cannot see, because it does not use what is broken. */
   let broken: { readonly error: StoreBrokenError; readonly atMs: number } | null = null;
   let logged: string | null = null;
@@ -52,11 +56,13 @@ export function createStore(database: Database, statements: Statements, { clock,
       // A conflict shows that the database works. The check itself finds whether it is back after it was away.
       failedCommits = error instanceof ConflictError || error instanceof StoreAwayError ? 0 : failedCommits + 1;
       lastFailureMs = monotonicMs();
+      if (!(error instanceof ConflictError)) lastSuccessMs = Number.NEGATIVE_INFINITY;
       if (error instanceof StoreBrokenError && !error.failsAllWrites) broken = { error, atMs: lastFailureMs };
       logBroken(error);
       throw error;
     }
     failedCommits = 0;
+    lastSuccessMs = monotonicMs();
   }
 
   /** After a while the failures prove nothing: without callers no commit succeeds either, and callers wait until the service is ready. */
@@ -74,9 +80,13 @@ export function createStore(database: Database, statements: Statements, { clock,
     // Only a real write shows a full disk, a read-only file system or a lost lock; and it shows nothing of the tables that sends use.
     async checkWorking() {
       requireCommitsThatSucceed();
-      const touch = step(statements.instances.touch, { number: database.ownNumber(), checked_at_ms: clock.nowMs() });
+      if (monotonicMs() - lastSuccessMs < successCountsMs) return;
+      const number = database.ownNumber();
+      const touch = step(statements.instances.touch, { number, checked_at_ms: clock.nowMs() });
       try {
-        await queue.commit([new BoundChange('checkWorking', [touch])]);
+        // An instance that shares the database records each batch, which is a write. Beside an open snapshot, all its batches would walk
+        // over the versions of its row that checks leave.
+        await queue.commit([new BoundChange('checkWorking', number === aloneNumber ? [touch] : [])]);
         await query(statements.transactions.byId, { id: '' });
       } catch (error) {
         logBroken(error);

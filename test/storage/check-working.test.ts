@@ -42,6 +42,14 @@ describe('checkWorking', () => {
     await store.checkWorking();
   });
 
+  it('needs no write of its own behind a commit that was answered lately', async (test) => {
+    const { store, damage } = await opened(test);
+    damage("create trigger broken before update on instances begin select raise(abort, 'broken'); end");
+    await assert.rejects(store.checkWorking(), /broken/);
+    await store.commit([store.change.insertTransaction(aTransaction({ id: '1' }))]);
+    await store.checkWorking();
+  });
+
   it('counts no conflicts, which callers cause', async (test) => {
     const { store } = await opened(test);
     const insert = () => store.commit([store.change.insertTransaction(aTransaction({ id: '1' }))]);

@@ -183,11 +183,11 @@ describe('postgres only', () => {
     }
   });
 
-  test('a lock that is held for too long and a full server reject with StoreAwayError, and a value that cannot be stored does not', async () => {
+  test('a lock that is held for too long, a full server and a refused password reject with StoreAwayError, and a value that cannot be stored does not', async () => {
     const databaseUrl = await server.newDatabase();
     const { store } = await openStore(databaseUrl, { log: silentLog });
     const insert = (statusReason: string) => store.commit([store.change.insertTransaction(aTransaction({ id: 'one', statusReason }))]);
-    for (const code of ['55P03', '57014', '53100', '25006']) {
+    for (const code of ['55P03', '57014', '53100', '25006', '28P01', '3D000']) {
       await asAdmin(
         databaseUrl,
         `create or replace function refuse() returns trigger language plpgsql as $$ begin raise 'refused' using errcode = '${code}'; end $$;

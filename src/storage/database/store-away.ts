@@ -7,6 +7,8 @@ const awayCodes: readonly RegExp[] = [
   /^SQLITE_(BUSY|LOCKED|IOERR|CANTOPEN|PROTOCOL|NOMEM)(_|$)/,
   // Connection lost, out of resources, shut down or timed out, and failures of the server's system.
   /^(08|53|57|58)[0-9A-Z]{3}$/,
+  // A connection that is refused: its password is being replaced, or the database is restored.
+  /^(28[0-9A-Z]{3}|3D000)$/,
   // It waited too long for a lock.
   /^55P03$/,
   // Sockets and names.

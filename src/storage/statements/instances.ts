@@ -72,7 +72,7 @@ export interface OwnRecord {
 }
 
 /** The row of a process that uses the database alone. */
-const aloneNumber = 1;
+export const aloneNumber = 1;
 const highestNumber = 2 ** 31;
 
 const ownColumns = [
