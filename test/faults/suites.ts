@@ -15,7 +15,7 @@ import { restore } from './operations/restore.js';
 import { secondService } from './operations/second-service.js';
 import { stalledLog } from './operations/stalled-log.js';
 import { wrongClock } from './operations/wrong-clock.js';
-import { postgresFullDisk, postgresHa, postgresMaintenance } from './postgres-ha.js';
+import { postgresClocks, postgresFullDisk, postgresHa, postgresMaintenance, postgresSequences } from './postgres-ha.js';
 import { races } from './races.js';
 import { reorgs } from './reorgs.js';
 import { rollingRestart } from './rolling-restart.js';
@@ -34,6 +34,8 @@ export const suites: ReadonlyMap<string, FaultSuite> = new Map([
   ['postgres-ha', postgresHa],
   ['postgres-ha/maintenance', postgresMaintenance],
   ['postgres-ha/full-disk', postgresFullDisk],
+  ['postgres-ha/clocks', postgresClocks],
+  ['postgres-ha/sequences', postgresSequences],
   ['faulty-node', faultyNode],
   ['reorgs', reorgs],
   ['spike', spike],

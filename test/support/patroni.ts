@@ -47,6 +47,8 @@ export interface PatroniCluster {
   fillDisk(): Promise<void>;
   /** Lets Patroni make the standby the primary, and resolves when it is. */
   switchOver(): Promise<void>;
+  /** Lets a new database get all rows by logical replication, which copies no sequences. Resolves to its URL for the service. */
+  upgradeByReplication(): Promise<string>;
   /** Dumps the database, and rewrites its tables with an exclusive lock on each. */
   maintain(): Promise<void>;
   stop(): Promise<void>;
@@ -84,9 +86,12 @@ const diskBytes = 400 * 1024 * 1024;
 
 /**
  * Starts the cluster in a folder of its own. `isSynchronous`: a commit waits for the standby. `hasSmallDisk`: the first server has a small
- * disk of its own.
+ * disk of its own. `env`: variables of the servers.
  */
-export async function startPatroni(isSynchronous: boolean, { hasSmallDisk = false } = {}): Promise<PatroniCluster> {
+export async function startPatroni(
+  isSynchronous: boolean,
+  { hasSmallDisk = false, env: serverEnv = {} }: { hasSmallDisk?: boolean; env?: Readonly<Record<string, string>> } = {},
+): Promise<PatroniCluster> {
   const [uid, gid] = ['-u', '-g'].map((flag) => Number(execFileSync('id', [flag, 'postgres']))) as [number, number];
   const root = await mkdtemp(join(tmpdir(), 'relayer-patroni-'));
   await chown(root, uid, gid);
@@ -95,7 +100,12 @@ export async function startPatroni(isSynchronous: boolean, { hasSmallDisk = fals
   const started: ChildProcess[] = [];
   const run = (program: string, args: readonly string[], asPostgres = false): ChildProcess => {
     const log = openSync(join(root, `${program}.log`), 'a');
-    const child = spawn(program, args, { cwd: root, env, stdio: ['ignore', log, log], ...(asPostgres ? { uid, gid } : {}) });
+    const child = spawn(program, args, {
+      cwd: root,
+      env: asPostgres ? { ...env, ...serverEnv } : env,
+      stdio: ['ignore', log, log],
+      ...(asPostgres ? { uid, gid } : {}),
+    });
     started.push(child);
     return child;
   };
@@ -136,7 +146,10 @@ export async function startPatroni(isSynchronous: boolean, { hasSmallDisk = fals
           // A primary that cannot start again hands over at once.
           primary_start_timeout: 0,
           synchronous_mode: isSynchronous,
-          postgresql: { use_pg_rewind: true, parameters: { max_connections: 100, shared_buffers: '48MB', wal_log_hints: 'on' } },
+          postgresql: {
+            use_pg_rewind: true,
+            parameters: { max_connections: 100, shared_buffers: '48MB', wal_log_hints: 'on', wal_level: 'logical' },
+          },
         },
         initdb: [{ encoding: 'UTF8' }, { locale: 'C' }],
       },
@@ -282,6 +295,31 @@ export async function startPatroni(isSynchronous: boolean, { hasSmallDisk = fals
         });
         if (!response.ok) throw new Error(`Patroni refused the switchover: ${await response.text()}`);
         await isSecondPrimary();
+      },
+      async upgradeByReplication() {
+        const upgraded = url.replace(/relayer$/, 'upgraded');
+        await runSql(maintenance, `create database upgraded owner ${user}`);
+        const schema = join(root, 'schema.sql');
+        await runTool('pg_dump', ['--schema-only', '--file', schema, url]);
+        await runTool('psql', ['--quiet', '--set', 'ON_ERROR_STOP=1', '--file', schema, upgraded]);
+        await runSql(url, 'create publication upgrade for all tables');
+        // On one server, a subscription would wait for its own transaction to make the slot.
+        await runSql(url, `select pg_create_logical_replication_slot('upgrade', 'pgoutput')`);
+        await runSql(
+          upgraded,
+          `create subscription upgrade connection '${atPrimary}' publication upgrade with (create_slot = false, slot_name = upgrade)`,
+        );
+        const state = `select count(*) filter (where srsubstate <> 'r')::int as missing, count(*)::int as tables from pg_subscription_rel`;
+        await waitFor(
+          'all rows to be there',
+          async () => {
+            const [row] = await runSql<{ missing: number; tables: number }>(upgraded, state);
+            return (row !== undefined && row.tables > 0 && row.missing === 0) || undefined;
+          },
+          limitMs,
+        );
+        await runSql(upgraded, 'drop subscription upgrade');
+        return `postgres://${user}@127.0.0.1:${proxyPort}/upgraded?passfile=${passwordFile}`;
       },
       async maintain() {
         await runTool('pg_dump', ['--file', join(root, 'dump.sql'), url]);
