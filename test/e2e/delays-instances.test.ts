@@ -12,7 +12,7 @@ import { createServiceHome } from '../support/service.js';
 import { waitFor } from '../support/wait-for.js';
 
 const to = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
-const count = 600;
+const count = 200;
 
 for (const strike of ['SIGKILL', 'SIGSTOP'] as const)
   it(`delays: of two instances, one is struck by ${strike} while it reports: each obstacle is reported once`, async (test) => {
