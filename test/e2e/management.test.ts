@@ -95,10 +95,15 @@ describe('relayers, signers and networks over the API', () => {
   }
 
   async function untilStatus(relayer: string, id: string, status: string): Promise<void> {
-    await waitFor(`${id} to be ${status}`, async () => {
-      const { body } = await rest('GET', `/relayers/${relayer}/transactions/${id}`);
-      return body.data.status === status ? true : undefined;
-    });
+    let seen: unknown;
+    await waitFor(
+      () => `${id} to be ${status}: ${JSON.stringify(seen)}`,
+      async () => {
+        const { body } = await rest('GET', `/relayers/${relayer}/transactions/${id}`);
+        seen = body.data;
+        return body.data.status === status ? true : undefined;
+      },
+    );
   }
 
   it('a created relayer sends at once and after a restart, and its key is nowhere in plain text', async () => {
@@ -314,7 +319,10 @@ describe('relayers, signers and networks over the API', () => {
       assert.ok(!service.output().includes('provider-secret'));
     });
 
-    it('custom RPC URLs of a relayer replace those of its network during sends', async () => {
+    it('custom RPC URLs of a relayer replace those of its network during sends', async (test) => {
+      // Blocks at intervals, since a node that gets a nonce twice while it makes a block of it may keep the next one back until it is replaced.
+      await anvil.rpc('evm_setIntervalMining', [1]);
+      test.after(() => anvil.rpc('evm_setAutomine', [true]));
       const sends = Array.from({ length: 20 }, () => sendThrough('r1'));
       asked = 0;
       const patched = await rest('PATCH', '/relayers/r1', { custom_rpc_urls: [{ url: proxy.url, weight: 10 }] });

@@ -27,7 +27,7 @@ export interface Heads {
   readonly stillSinceMs: number | null;
   see(head: Head): void;
   noteUnreachable(): void;
-  /** Every slot is resolved up to this head. `isUndecided`: no second endpoint has shown a receipt yet, so that it is settled again. */
+  /** Every slot is resolved up to this head. `isUndecided`: nodes may soon show what ends more of them, so it is settled again. */
   settle(head: Head, isUndecided?: boolean): void;
   /** The lane rested. `isAwaited`: a head is being read. */
   noteRested(isAwaited: boolean): void;

@@ -74,7 +74,19 @@ export async function settleSlots(lane: LaneContext, sequence: Sequence, head: H
   }
   lane.numbers.chainShows(chainNonce, seen, highest);
   const isUnanswered = blocks.isUnanswered() || look.unanswered.size > 0 || proof === null;
-  endAt(lane, head, isUnanswered, isUndecided);
+  endAt(lane, head, isUnanswered, isUndecided || mayEndHere(lane, head, highest));
+}
+
+/**
+ * True if a slot may end at this head although this look has not shown it: the node that says that its nonce is used, or its block deep,
+ * may have what proves it a moment later. The next head may never come, as on a development node that makes blocks for transactions only.
+ */
+function mayEndHere(lane: LaneContext, head: Head, highest: bigint): boolean {
+  for (const open of lane.transactions.slotted()) {
+    const { mined } = open.transaction;
+    if (mined === null ? isUsed(open, highest) : isDeep(lane, head, mined.blockNumber)) return true;
+  }
+  return false;
 }
 
 /** What no node shows delays its own transactions, and is asked for again at this head. The others go on, after a restart too. */
