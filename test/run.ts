@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 
@@ -10,6 +10,7 @@ import { join } from 'node:path';
  *     npm test                       all of them
  *     npm test -- test/codec         those whose path begins so
  *     npm test -- test '!test/e2e'   without those whose path begins with what follows the exclamation mark
+ *     npm test -- --again            the files that failed in the last run, one after the other
  *
  * Loading modules takes longer than most files of tests run. So the files of one row below share a process, each inside a suite that has its
  * path. A file that no row names has a process of its own.
@@ -76,7 +77,10 @@ const leastFreeBytes = 2 ** 30;
 const leastMemoryBytes = 4 * 2 ** 30;
 
 const folder = 'dist/test/processes';
-const wanted = process.argv.slice(2);
+/** The paths of the files that failed in the last run, each in a line. */
+const failedFiles = 'dist/test/failed-files.txt';
+const isAgain = process.argv.includes('--again');
+const wanted = isAgain ? failedBefore() : process.argv.slice(2);
 const excluded = wanted.filter((beginning) => beginning.startsWith('!')).map((beginning) => beginning.slice(1));
 const chosen = wanted.filter((beginning) => !beginning.startsWith('!'));
 const filesByProcess = new Map<string, string[]>(Object.keys(processes).map((name) => [name, []]));
@@ -93,9 +97,15 @@ mkdirSync(folder, { recursive: true });
 const modules = [...filesByProcess].filter(([, files]) => files.length > 0).map(([name, files], index) => moduleOf(index, name, files));
 if (modules.length === 0) throw new Error(`no file of tests begins with ${wanted.join(' or ')}`);
 // Some wait for blocks while others compute.
-const concurrency = availableParallelism() * 3;
+const concurrency = isAgain ? 1 : availableParallelism() * 3;
 // This reporter repeats what failed at the end, where the tail of a long log still shows it.
-const options = ['--enable-source-maps', '--test', `--test-concurrency=${concurrency}`, '--test-reporter=spec'];
+const reporters = ['spec', 'stdout', './dist/test/failed-files.js', failedFiles];
+const options = [
+  '--enable-source-maps',
+  '--test',
+  `--test-concurrency=${concurrency}`,
+  ...reporters.map((value, index) => `--test-reporter${index % 2 === 0 ? '' : '-destination'}=${value}`),
+];
 const temporary = folderInMemory();
 const env = temporary === null ? process.env : { ...process.env, TMPDIR: temporary };
 const child = spawn(process.execPath, [...options, ...modules], { stdio: 'inherit', env });
@@ -103,6 +113,16 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => ch
 const [status] = await once(child, 'exit');
 process.exitCode = status ?? 1;
 if (temporary !== null) rmSync(temporary, { recursive: true, force: true, maxRetries: 5 });
+
+/** The files that failed in the last run. Throws if none did, if that is not known, or if a whole process failed. */
+function failedBefore(): readonly string[] {
+  const files = existsSync(failedFiles) ? readFileSync(failedFiles, 'utf8').split('\n').filter(Boolean) : [];
+  if (files.length === 0) throw new Error('no file of tests is known to have failed in the last run');
+  const unknown = files.filter((file) => !file.endsWith('.test.ts') || !existsSync(file));
+  if (unknown.length > 0) throw new Error(`failed outside of a test, and is not run again: ${unknown.join(', ')}`);
+  process.stdout.write(`failed in the last run, and run again one after the other: ${files.join(', ')}\n`);
+  return files;
+}
 
 /**
  * Makes a folder for the temporary files of the tests in memory, where databases take half the processor time. Null: this machine has too little memory for
