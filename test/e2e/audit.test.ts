@@ -127,7 +127,7 @@ describe('the audit log', () => {
     const rpcUrls = ['http://127.0.0.1:7/provider-key'];
     assert.deepEqual(await facts('PATCH', '/networks/evm:local', { rpc_urls: rpcUrls }), {
       network_id: 'evm:local',
-      from: 'http://127.0.0.1:9/***',
+      from: 'http://127.0.0.1:9',
       to: 'http://127.0.0.1:7/***',
       outcome: 'OK',
     });

@@ -260,6 +260,7 @@ describe('console: transactions, webhooks and management', { skip: skipWithoutCh
     assert.equal(await unused.count(), 0, 'a network without relayers takes no room');
     await page.getByText(/^\d+ networks without relayers$/).click();
     await unused.click();
+    await dialog().getByLabel('URL').first().fill('https://another.example.com/***');
     await dialog().getByRole('button', { name: 'Save' }).click();
     await dialog().getByText('is masked; send the complete URL').first().waitFor();
     await page.keyboard.press('Escape');

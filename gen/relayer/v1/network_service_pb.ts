@@ -27,7 +27,8 @@ export const file_relayer_v1_network_service: GenFile = /*@__PURE__*/
  */
 export type RpcUrl = Message<"relayer.v1.RpcUrl"> & {
   /**
-   * The URL: http or https, and on EVM networks ws or wss. Responses show `***` instead of everything after the host; requests must not contain `***`. Required.
+   * The URL: http or https, and on EVM networks ws or wss. If it has more than a host, responses show `***` instead of that. In an update such a
+   * masked URL is the stored one that is shown so, and is refused if not exactly one is. Required.
    *
    * @generated from field: string url = 1;
    */
@@ -69,7 +70,7 @@ export type RpcHeader = Message<"relayer.v1.RpcHeader"> & {
   name: string;
 
   /**
-   * The value. Responses show `***` instead; requests must not contain it. Required.
+   * The value. Responses show `***` instead; in an update that means the value of the stored URL. Required.
    *
    * @generated from field: string value = 2;
    */

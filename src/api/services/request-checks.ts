@@ -10,10 +10,10 @@ import { type SendTransactionRequest, TransactionService } from '../../../gen/re
 import { rpcUrlFromProto } from '../../codec/relayer-values.js';
 import { checkNewApiKey } from '../../core/access/api-keys.js';
 import { type IsRefused, readAll } from '../../core/errors/read-all.js';
-import { checkNodeUrls } from '../../core/network/node-urls.js';
 import { checkNotificationParts } from '../../core/notification/notifications.js';
 import { checkNewRelayer, checkRelayerChange } from '../../core/relayer/relayers.js';
 import type { UpdateNetworkDeps } from '../../core/relayer/update-network.js';
+import { newRpcUrls } from '../../core/relayer/update-network.js';
 import { contentToQuote } from '../../core/transaction/quote-transaction.js';
 import { checkTransactions } from '../../core/transaction/send-transaction.js';
 import type { Call } from '../contract/call.js';
@@ -71,8 +71,8 @@ export function createRequestChecks(deps: RequestCheckDeps): ReadonlyMap<DescMet
         relayer && checkRelayerChange(deps, relayer.id, relayerChangeFromProto(relayer, request, isRefused)),
     ),
     checkOf(SignerService.method.createSigner, keyFrom),
-    checkOf(NetworkService.method.updateNetwork, ({ rpcUrls }) =>
-      checkNodeUrls('rpc_urls', rpcUrls.map(rpcUrlFromProto), { policy: deps.nodeUrls }),
+    checkOf(NetworkService.method.updateNetwork, ({ networkId, rpcUrls }) =>
+      newRpcUrls(deps.networks.find(networkId), rpcUrls.map(rpcUrlFromProto), deps.nodeUrls),
     ),
     ...lists.map((method): [DescMethod, RequestCheck] => [method, checkPage as RequestCheck]),
     checkOf(ApiKeyService.method.createApiKey, (request) => checkNewApiKey(newApiKeyFromProto(request), nowMs())),

@@ -67,8 +67,8 @@ export function RpcUrlInputs({
       {urls.some(({ url, headers }) => `${url}${headers}`.includes('***')) && (
         <Note>
           <p>
-            The list is replaced as a whole. Write each URL and each header completely: the service hides what follows the host, and the
-            values of headers, as <code>***</code>, since they can contain secrets.
+            The service hides what follows a host, and the values of headers, as <code>***</code>, since they can contain secrets. What you
+            leave so stays as it is stored. If two URLs look the same, write both completely.
           </p>
         </Note>
       )}

@@ -1,7 +1,7 @@
 import { type FieldProblem, throwProblems } from '../errors/errors.js';
 import type { SecretBox } from '../ports/secret-box.js';
 import type { Definition } from '../records/definition.js';
-import type { NetworkType, RpcUrl } from '../records/network.js';
+import type { NetworkType, RpcHeader, RpcUrl } from '../records/network.js';
 import { isSocketUrl } from '../text/http-url.js';
 import { syntaxes, textProblem } from '../text/text-syntax.js';
 import type { NodeUrlPolicy } from './node-url-policy.js';
@@ -19,13 +19,38 @@ export const maskedValue = '***';
 const refusedHeader =
   /^(?:host|content-.*|accept|accept-encoding|transfer-encoding|connection|keep-alive|upgrade|expect|te|trailer|proxy-.*|traceparent|tracestate|sec-.*|metadata.*|x-aws-ec2-metadata.*)$/i;
 
-/** Masks an RPC URL after its host, where providers put API keys. */
+/** Masks an RPC URL that holds more than its host, where providers put API keys. Another one is shown as it is. */
 export function maskedUrl(url: string): string {
-  const { protocol, host } = new URL(url);
-  return `${protocol}//${host}${mask}`;
+  const { protocol, host, username, password, pathname, search, hash } = new URL(url);
+  const isPlain = pathname === '/' && [username, password, search, hash].every((part) => part === '');
+  return isPlain ? url : `${protocol}//${host}${mask}`;
 }
 
-/** Returns an RPC URL as responses and audit lines may show it: the URL masked after its host, with the names of its headers. */
+/**
+ * Returns RPC URLs of an update with what answers mask: a caller sends back what it read. A masked URL is the stored one that is shown so,
+ * with its headers if it has none; a masked header has the value of the stored URL. What does not name exactly one stored URL stays masked,
+ * which `nodeUrlProblems` refuses.
+ */
+export function unmaskedUrls(urls: readonly RpcUrl[], stored: readonly RpcUrl[]): readonly RpcUrl[] {
+  return urls.map((sent) => {
+    const alike = stored.filter(({ url }) => (isMasked(sent.url) ? maskedUrl(url) : url) === sent.url);
+    const [kept] = alike;
+    if (kept === undefined || alike.length > 1) return sent;
+    const headers = isMasked(sent.url) && sent.headers === undefined ? kept.headers : sent.headers?.map((header) => unmasked(header, kept));
+    return { url: kept.url, weight: sent.weight, ...(headers === undefined ? {} : { headers }) };
+  });
+}
+
+function unmasked(header: RpcHeader, { headers = [] }: RpcUrl): RpcHeader {
+  if (header.value !== maskedValue) return header;
+  return headers.find(({ name }) => name.toLowerCase() === header.name.toLowerCase()) ?? header;
+}
+
+function isMasked(url: string): boolean {
+  return url.endsWith(mask);
+}
+
+/** Returns an RPC URL as audit lines may show it: masked, with the names of its headers. */
 export function shownRpcUrl({ url, headers = [] }: RpcUrl): string {
   return [maskedUrl(url), ...headers.map(({ name }) => `(header ${name})`)].join(' ');
 }
@@ -40,8 +65,7 @@ export interface NodeUrlRules {
 
 /**
  * Returns what is wrong with a list of nodes: each must be an address of a node, at most 20, at least one with a weight above 0. The
- * sentences never contain the URL or a header's value, which may hold a provider's key. What is masked is refused: a caller that sends back
- * a URL from a response would lose its key.
+ * sentences never contain the URL or a header's value, which may hold a provider's key. What is masked is refused: see `unmaskedUrls`.
  */
 export function nodeUrlProblems(field: string, urls: readonly RpcUrl[], { type, policy }: NodeUrlRules = {}): readonly FieldProblem[] {
   if (urls.length > maxUrls) return [{ field, description: `must have at most ${maxUrls} items` }];
@@ -82,7 +106,7 @@ function nodeUrlProblem(text: string, type: NetworkType | undefined): string | u
   if (problem !== undefined) return problem;
   if (type !== undefined && type !== 'evm' && isSocketUrl(text))
     return 'must begin with http:// or https://; only EVM nodes answer ws and wss';
-  return text.endsWith(mask) ? 'is masked; send the complete URL' : undefined;
+  return isMasked(text) ? 'is masked; send the complete URL' : undefined;
 }
 
 /** Seals RPC URLs for storage, because they contain providers' keys. Null if there are none. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { DomainError } from '../../../src/core/errors/errors.js';
-import { checkNodeUrls, maskedUrl, nodeUrlProblems } from '../../../src/core/network/node-urls.js';
+import { checkNodeUrls, maskedUrl, nodeUrlProblems, unmaskedUrls } from '../../../src/core/network/node-urls.js';
 
 function refusal(urls: readonly (string | { readonly url: string; readonly weight: number })[]): string {
   try {
@@ -18,11 +18,43 @@ function refusal(urls: readonly (string | { readonly url: string; readonly weigh
 }
 
 describe('RPC URLs', () => {
-  it('RPC URLs: are masked after the host', () => {
+  it('RPC URLs: are masked after the host, if they hold more', () => {
+    for (const plain of ['https://eth.example.com', 'https://eth.example.com/', 'wss://eth.example.com:8443', 'HTTP://127.0.0.1:8545'])
+      assert.equal(maskedUrl(plain), plain);
+    for (const more of [
+      'https://secret@a',
+      'https://:secret@a/',
+      'https://a?secret',
+      'https://a/#secret',
+      'https://a/secret',
+      'https://a//',
+    ])
+      assert.equal(maskedUrl(more), 'https://a/***');
     assert.equal(maskedUrl('https://eth.example.com:8443/v2/secret?key=secret'), 'https://eth.example.com:8443/***');
     assert.equal(maskedUrl('http://user:secret@127.0.0.1:8545'), 'http://127.0.0.1:8545/***');
     assert.equal(maskedUrl('wss://user:secret@eth.example.com/ws/v3/secret'), 'wss://eth.example.com/***');
   });
+
+  const key = { url: 'https://a/v2/secret', weight: 100, headers: [{ name: 'X-Key', value: 'secret' }] };
+  const plain = { url: 'https://b/', weight: 1, headers: [{ name: 'X-Key', value: 'another' }] };
+  const [shownKey, shownHeader] = ['https://a/***', { name: 'x-key', value: '***' }];
+  for (const [what, sent, stored, expected] of [
+    ['a masked URL keeps what is stored but its weight', { url: shownKey, weight: 2 }, [plain, key], { ...key, weight: 2 }],
+    ['a masked header keeps its value', { url: shownKey, weight: 100, headers: [shownHeader] }, [plain, key], key],
+    ['a masked header of a plain URL too', { url: 'https://b/', weight: 1, headers: [shownHeader] }, [plain, key], plain],
+    ['other headers replace those that are stored', { ...plain, url: shownKey }, [key], { ...plain, url: key.url }],
+    ['a complete URL is what it says', { url: 'https://a/v3', weight: 1 }, [key], { url: 'https://a/v3', weight: 1 }],
+    ['a masked URL of another host', { url: 'https://c/***', weight: 1 }, [key], null],
+    ['a masked URL that is that of two', { url: shownKey, weight: 1 }, [key, { ...key, url: 'https://a/v3/secret' }], null],
+    ['a masked header of another URL', { url: 'https://c/', weight: 1, headers: [shownHeader] }, [key, plain], null],
+    ['a masked header of a complete URL of the same host', { url: 'https://a/v3', weight: 1, headers: [shownHeader] }, [key], null],
+    ['a masked header that is not stored', { url: shownKey, weight: 1, headers: [{ name: 'Y', value: '***' }] }, [key], null],
+  ] as const)
+    it(`RPC URLs: what was read is sent back: ${what}${expected === null ? ' is refused' : ''}`, () => {
+      const found = unmaskedUrls([sent], stored);
+      if (expected !== null) assert.deepEqual(found, [expected]);
+      assert.equal(nodeUrlProblems('rpc_urls', found).length > 0, expected === null);
+    });
 
   for (const [what, urls, expected] of [
     ['http and https', ['http://127.0.0.1:8545', 'HTTPS://eth.example.com/v2/secret?key=1'], 'none'],

@@ -4,14 +4,14 @@ import { type PoliciesMessage, policiesFromProto, policySchemas, protoOfPolicies
 import { maskedPaths } from '../../../codec/update-mask.js';
 import { invalidField } from '../../../core/errors/errors.js';
 import { nothingRefused } from '../../../core/errors/read-all.js';
-import { shownRpcUrl } from '../../../core/network/node-urls.js';
+import { shownRpcUrl, unmaskedUrls } from '../../../core/network/node-urls.js';
 import type { Relayer, RelayerPolicies } from '../../../core/records/relayer.js';
 import type { RelayerChange } from '../../../core/relayer/relayers.js';
 
 /**
  * Returns the changes of a request: the paths of its mask, or without a mask the fields that are set. A path whose field is not set removes
- * the value. Fields that were refused already change nothing. Throws `FIELD_INVALID`, also for an unknown path and for removing a required
- * value.
+ * the value. A masked RPC URL is one of the relayer's. Fields that were refused already change nothing. Throws `FIELD_INVALID`, also for
+ * an unknown path and for removing a required value.
  */
 export function relayerChangeFromProto(relayer: Relayer, request: UpdateRelayerRequest, isRefused = nothingRefused): RelayerChange {
   const type = relayer.networkType;
@@ -23,7 +23,8 @@ export function relayerChangeFromProto(relayer: Relayer, request: UpdateRelayerR
     if (path === 'name') change.name = required('name', request.name);
     else if (path === 'paused') change.paused = required('paused', request.paused);
     else if (path === 'notification_id') change.notificationId = request.notificationId || null;
-    else if (path === 'custom_rpc_urls') change.customRpcUrls = request.customRpcUrls.map(rpcUrlFromProto);
+    else if (path === 'custom_rpc_urls')
+      change.customRpcUrls = unmaskedUrls(request.customRpcUrls.map(rpcUrlFromProto), relayer.customRpcUrls);
     else if (path === type || path.startsWith(`${type}.`)) policyPaths.push(path);
     else throw invalidField('update_mask', `must contain only fields that can change on a relayer of network type ${type}`);
   }
