@@ -262,7 +262,7 @@ const table = {
   sandboxRpcPort: setting({
     name: 'SANDBOX_RPC_PORT',
     default: '8545',
-    doc: 'Only for relayer dev: port of the local EVM chain.',
+    doc: 'Only for relayer dev: port of the local EVM chain; 0: a free one.',
     parse: integer(0, 65_535),
   }),
   sandboxBlockTimeSeconds: setting({

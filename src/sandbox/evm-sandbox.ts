@@ -7,6 +7,7 @@ import { pause } from '../core/work/abort.js';
 import type { Log } from '../core/work/log.js';
 import { openStore } from '../storage/open-store.js';
 import { killerOf } from './chain-program.js';
+import { freePort } from './free-port.js';
 import { localNetwork, rpcCall, type SandboxChain } from './sandbox-chain.js';
 
 const sandboxChainId = 31337;
@@ -28,9 +29,11 @@ const policies: EvmPolicies = {
 /**
  * Starts anvil on the port. If a node with the sandbox's chain ID already listens there, uses it and leaves it running.
  *
+ * @param wantedPort 0: a free one
  * @param blockTimeSeconds 0: the node mines a block only on command
  */
-export async function startEvmSandbox(port: number, blockTimeSeconds: number, log: Log): Promise<SandboxChain> {
+export async function startEvmSandbox(wantedPort: number, blockTimeSeconds: number, log: Log): Promise<SandboxChain> {
+  const port = wantedPort === 0 ? await freePort() : wantedPort;
   const rpcUrl = `http://127.0.0.1:${port}`;
   const present = await chainIdAt(rpcUrl);
   if (present !== null && present !== sandboxChainId) {

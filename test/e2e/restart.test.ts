@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { setTimeout as elapsed } from 'node:timers/promises';
 import { parseEther } from 'ethers';
+import { freePort } from '../../src/sandbox/free-port.js';
 import { type Anvil, startAnvil } from '../support/anvil.js';
 import { rest, rpcCallers } from '../support/callers.js';
 import { readLedger } from '../support/chain-ledger.js';
-import { freePort } from '../support/free-port.js';
 import { createServiceHome, type RunningService, type ServiceHome, startService } from '../support/service.js';
 import { waitFor } from '../support/wait-for.js';
 

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { resolve } from 'node:path';
 import { it } from 'node:test';
 import { promisify } from 'node:util';
-import { freePort } from '../support/free-port.js';
+import { freePort } from '../../src/sandbox/free-port.js';
 import { programFile } from '../support/program-file.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 import { waitFor } from '../support/wait-for.js';
@@ -66,7 +66,7 @@ it('sandbox: finds a taken port before it starts a chain, and names its setting'
   const { port } = taken.address() as AddressInfo;
   const { status, stdout, stderr } = spawnSync(process.execPath, [programFile, 'dev'], {
     cwd: await temporaryFolder(),
-    env: { PATH: process.env.PATH, SANDBOX_RPC_PORT: String(await freePort()), APP_PORT: String(port) },
+    env: { PATH: process.env.PATH, SANDBOX_RPC_PORT: '0', APP_PORT: String(port) },
     encoding: 'utf8',
   });
   assert.deepEqual([status, stdout], [2, '']);

@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { startAnvil } from '../support/anvil.js';
-import { freePort } from '../support/free-port.js';
 import { createServiceHome } from '../support/service.js';
 import { waitFor } from '../support/wait-for.js';
 
@@ -80,7 +79,7 @@ if (!process.argv.includes('--installed')) buildImage();
 async function startSandbox(): Promise<void> {
   const sandbox = spawn(program, ['dev'], {
     cwd: home,
-    env: { PATH: process.env.PATH, SANDBOX_BLOCK_TIME: '0', SANDBOX_RPC_PORT: String(await freePort()), APP_PORT: '0' },
+    env: { PATH: process.env.PATH, SANDBOX_BLOCK_TIME: '0', SANDBOX_RPC_PORT: '0', APP_PORT: '0' },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const stopWithUs = (): void => void sandbox.kill('SIGKILL');

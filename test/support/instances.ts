@@ -1,4 +1,4 @@
-import { freePort } from './free-port.js';
+import { freePort } from '../../src/sandbox/free-port.js';
 import { type LaunchedService, launchService, type ServiceHome } from './service.js';
 import { waitFor } from './wait-for.js';
 

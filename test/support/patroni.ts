@@ -5,7 +5,7 @@ import { chmod, chown, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/p
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { freePort } from './free-port.js';
+import { freePort } from '../../src/sandbox/free-port.js';
 import { runSql } from './postgres-pair.js';
 import { waitFor } from './wait-for.js';
 

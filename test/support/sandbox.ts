@@ -1,5 +1,4 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { freePort } from './free-port.js';
 import { programFile } from './program-file.js';
 import { temporaryFolder } from './temporary-folder.js';
 import { waitFor } from './wait-for.js';
@@ -26,7 +25,7 @@ export interface Sandbox {
 export async function startSandbox(env: Readonly<Record<string, string>> = {}, folder?: string): Promise<Sandbox> {
   const child = spawn(process.execPath, [programFile, 'dev'], {
     cwd: folder ?? (await temporaryFolder()),
-    env: { PATH: process.env.PATH, SANDBOX_BLOCK_TIME: '0', SANDBOX_RPC_PORT: String(await freePort()), APP_PORT: '0', ...env },
+    env: { PATH: process.env.PATH, SANDBOX_BLOCK_TIME: '0', SANDBOX_RPC_PORT: '0', APP_PORT: '0', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const stopWithUs = (): void => void child.kill('SIGKILL');

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort } from '../../support/free-port.js';
+import { freePort } from '../../../src/sandbox/free-port.js';
 import { waitFor } from '../../support/wait-for.js';
 
 /** The geth program: `GETH`, or the one on the `PATH`; null if there is none. */
