@@ -4,7 +4,8 @@ import { isoTimeText } from './flat-line.js';
 /*
  * The chain that makes changes to the audit log visible. Each line ends with its link: the chain's id, its own number and the SHA-256 of
  * the line before. So a line that is changed, dropped, moved or added breaks the chain there. Signed lines begin the chain, hold it each
- * minute, and end it: an attacker who can write the file can make a new chain of hashes, but not sign it.
+ * minute, and end it: an attacker who can write the file can make a new chain of hashes, but not sign it. The minute is one of the times
+ * in the lines, which a verification can see, not only one of the writer's timer.
  *
  * A process has one chain. Its first line names the last line that it found in the file, so chains of restarts hang together.
  */
@@ -22,14 +23,30 @@ const linkSyntax = /,"link":"([0-9a-f]{16})\.(\d{1,15})\.([0-9a-f]{64})"}$/;
 const signatureSyntax = /^(.*),"signature":"([0-9a-f]{128})"$/s;
 /** The longest text of a link. */
 export const maxLinkLength = 110;
+/** The mark before a signature, and the length of a signed line from it to the end, without the digits of the line's number. */
+export const signatureMark = ',"signature":"';
+const signedEndLength = `${signatureMark}${'0'.repeat(128)}","link":"${'0'.repeat(16)}..${noLine}"}`.length;
 
 /** The messages of signed lines. */
 export const chainMessages = { begins: 'audit log begins', head: 'audit log signed', ends: 'audit log ends' };
+
+/** The longest time for which lines are without a signature. */
+export const signedAfterMs = 60_000;
+
+/** Returns true if a line with this time can follow, without a signature between, a first unsigned line with that time. */
+export function canBeUnsigned(firstMs: number, ms: number): boolean {
+  return ms >= firstMs && ms - firstMs <= signedAfterMs;
+}
 
 /** Returns where the line stands in its chain; null for a line without a chain. The line has no line break. */
 export function linkOf(line: string): ChainLink | null {
   const [, chain, seq, prev] = linkSyntax.exec(line.slice(-maxLinkLength)) ?? [];
   return chain === undefined || prev === undefined ? null : { chain, seq: Number(seq), prev };
+}
+
+/** Returns where a line of this length, if it is signed, has `signatureMark`. */
+export function signatureStart(lineLength: number, { seq }: ChainLink): number {
+  return lineLength - signedEndLength - String(seq).length;
 }
 
 /** Returns the hash of a line, without its line break. */

@@ -1,7 +1,16 @@
 import type { DestinationStream } from 'pino';
 import { type AuditLog, healthWithoutFile, type Log } from '../core/work/log.js';
 import { backgroundTimers } from '../core/work/timers.js';
-import { anchorText, chainKeyFrom, chainMessages, createAuditChain, lineHash, linkOf } from './audit-chain.js';
+import {
+  anchorText,
+  canBeUnsigned,
+  chainKeyFrom,
+  chainMessages,
+  createAuditChain,
+  lineHash,
+  linkOf,
+  signedAfterMs,
+} from './audit-chain.js';
 import { openAuditFile } from './audit-file.js';
 import { flatFieldsText, isoTimeText } from './flat-line.js';
 import { redactedFields } from './redacted-fields.js';
@@ -23,9 +32,6 @@ export interface OpenAuditLog extends AuditLog {
   endAudit(): void;
 }
 
-/** The longest time for which lines are without a signature. */
-const signedAfterMs = 60_000;
-
 /**
  * Opens the audit log: JSON lines with the level `audit`, which no log level switches off, in `destination`, in the file, or in both, in
  * one chain. Throws if the file cannot be opened, or is a pipe.
@@ -39,7 +45,9 @@ export async function openAuditLog(
   const isAuditInLog = file === null || auditLogStdout;
   const key = chainKeyFrom(storageEncryptionKey);
   const chain = createAuditChain(key);
-  let isSigned = true;
+  /** The time of the first line after the last signed one; null: there is none. */
+  let unsignedFromMs: number | null = null;
+  let stopTimer = (): void => undefined;
 
   function write(line: string): void {
     if (isAuditInLog) destination.write(`${line}\n`);
@@ -47,7 +55,8 @@ export async function openAuditLog(
   }
 
   function signLines(msg: string): void {
-    isSigned = true;
+    stopTimer();
+    unsignedFromMs = null;
     write(chain.linkSigned(msg, { lost: file?.lostLines() ?? 0 }));
     // Kept apart from the file, this shows lines that were cut off its end.
     if (!isAuditInLog) log.info({ last: chain.anchor() }, chainMessages.head);
@@ -58,14 +67,14 @@ export async function openAuditLog(
     isAuditInLog,
     auditHealth: file ?? healthWithoutFile,
     audit(fields) {
-      const start = `{"level":"audit","time":"${isoTimeText(Date.now())}"`;
+      const ms = Date.now();
+      // The timer may be late, and the clock may have been set.
+      if (unsignedFromMs !== null && !canBeUnsigned(unsignedFromMs, ms)) signLines(chainMessages.head);
       const text = flatFieldsText(fields) ?? `,${JSON.stringify(redactedFields(fields)).slice(1, -1)}`;
-      write(chain.link(`${start}${text},"msg":"audit"`));
-      if (!isSigned) return;
-      isSigned = false;
-      backgroundTimers.after(signedAfterMs, () => {
-        if (!isSigned) signLines(chainMessages.head);
-      });
+      write(chain.link(`{"level":"audit","time":"${isoTimeText(ms)}"${text},"msg":"audit"`));
+      if (unsignedFromMs !== null) return;
+      unsignedFromMs = ms;
+      stopTimer = backgroundTimers.after(signedAfterMs, () => signLines(chainMessages.head));
     },
     endAudit: () => signLines(chainMessages.ends),
   };
