@@ -145,10 +145,12 @@ export function laneViewContract(dialect: Dialect, newDatabase: () => Promise<Ra
     after(() => store.close());
 
     test(`no statement reads a whole table`, async () => {
-      const { laneViews, events } = compileStatements(dialect);
+      const { laneViews, events, filteredLists } = compileStatements(dialect);
       const lane = { chain: 'evm:1', account: 'account-1' };
       const ids = { id_0: 'r1', id_1: 'r2' };
       const notification = { notification_id: 'n', order_key: 't', before: 9, limit: 9 };
+      const newest = { from: 0, before: Number.MAX_SAFE_INTEGER, limit: 9 };
+      const seqs = { seq_0: 1, seq_1: 2 };
       const plans = {
         openOf: await database.planOf(laneViews.openOf(2), ids),
         atPlaces: await database.planOf(laneViews.atPlaces(2), { place_0: 1, place_1: 2 }),
@@ -159,11 +161,16 @@ export function laneViewContract(dialect: Dialect, newDatabase: () => Promise<Ra
         attemptsOf: await database.planOf(laneViews.attemptsOf(2), { ...ids, newest: 20 }),
         pageOfTransaction: await database.planOf(events.pageOfTransaction, notification),
         walkOfTransaction: await database.planOf(events.walkOfTransaction, notification),
+        byStatus: await database.planOf(filteredLists.byStatus(2), { relayer_0: 'r1', relayer_1: 'r2', value: 'failed', ...newest }),
+        newest: await database.planOf(filteredLists.newest, newest),
+        candidatesBySeqs: await database.planOf(filteredLists.candidatesBySeqs(2), seqs),
+        bySeqs: await database.planOf(filteredLists.bySeqs(2), seqs),
       };
       for (const [statement, plan] of Object.entries(plans)) {
         assert.doesNotMatch(plan, /(?:SCAN|Seq Scan on) (?:transactions|attempts|events)\b/, `${statement}:\n${plan}`);
       }
       assert.match(plans.openOf, /transactions_by_status/);
+      assert.match(plans.byStatus, /(?:COVERING INDEX|Index Only Scan Backward using) transactions_by_status/);
       assert.match(plans.changesByStatus, /transactions_by_position/);
       assert.match(plans.withoutNonce, /transactions_open/);
       assert.match(plans.lowestOpenNonce, /transactions_open/);

@@ -244,8 +244,11 @@ describe('sqlite only', () => {
     const { store } = await openStore(`sqlite:${file}`, { log: silentLog });
     await store.close();
     const db = new (sqliteDriver())(file);
+    const statements = compileStatements(sqlite);
     const { transactions, transactionLists, attempts, lanes, notifications, fileEntries, events, deliveryAttempts, storedResponses } =
-      compileStatements(sqlite);
+      statements;
+    const { filteredLists } = statements;
+    const positions = [filteredLists.byStatus(4), filteredLists.byFirstReceiver(4), filteredLists.byReceiver(4), filteredLists.byLabel(4)];
     const planOf = ({ sql }: Pick<Statement<object>, 'sql'>): string[] =>
       db
         .prepare<unknown[], { detail: string }>(`explain query plan ${sql}`)
@@ -292,6 +295,15 @@ describe('sqlite only', () => {
       events.deleteFinishedOf,
       deliveryAttempts.ofEvents(4),
       deliveryAttempts.deleteOldest,
+      ...positions,
+      filteredLists.newest,
+      filteredLists.lastUpTo,
+      filteredLists.ofReceiver,
+      filteredLists.idsOfExternalId(4),
+      filteredLists.idsOfHash,
+      filteredLists.idsOfSlots(4),
+      filteredLists.candidatesBySeqs(4),
+      filteredLists.bySeqs(4),
     ];
     for (const read of reads) {
       const plan = planOf(read);
@@ -302,6 +314,8 @@ describe('sqlite only', () => {
       );
       assert.deepEqual(scans, [], `${read.name}: ${plan.join('; ')}`);
     }
+    for (const read of positions)
+      for (const line of planOf(read)) assert.match(line, /USING COVERING INDEX|CORRELATED LIST SUBQUERY/, `${read.name} reads no rows`);
     assert.match(planOf(transactions.openOfLane).join(), /transactions_open/);
     assert.match(planOf(transactions.openLanes).join(), /transactions_open/);
     assert.match(planOf(events.due).join(), /events_next/);

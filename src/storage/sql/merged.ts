@@ -2,8 +2,10 @@ import { setImmediate } from 'node:timers/promises';
 
 /** A part of a list, whose rows are read newest first. */
 export interface Part<R> {
-  /** Its newest row is at this position, or before it. */
-  readonly newest: number;
+  /** Its first rows, at least one, newest first. */
+  readonly first: readonly R[];
+  /** True: it has no others. */
+  readonly isWhole: boolean;
   /** Reads the next rows before a position. */
   read(range: { readonly before: number; readonly limit: number }): Promise<readonly R[]>;
 }
@@ -24,12 +26,14 @@ interface Cursor<R> {
 }
 
 /**
- * Merges parts of a list into one, newest first. Reads only parts whose rows come next, few rows first and then more. Ends when `maxRead`
- * rows were read, and then returns true: the list may have more.
+ * Merges parts of a list into one, newest first. Reads on only in parts whose rows come next, few rows first and then more. Ends when
+ * `maxRead` rows were read, and then returns true: the list may have more.
  */
 export async function* merged<R extends { readonly seq: number }>(parts: readonly Part<R>[], maxRead: number): AsyncGenerator<R, boolean> {
-  const stride = Math.max(4, Math.floor(256 / parts.length));
-  const cursors = parts.map((part): Cursor<R> => ({ part, rows: [], before: part.newest + 1, stride, isEnded: false }));
+  const cursors = parts.map((part): Cursor<R> => {
+    const { first, isWhole } = part;
+    return { part, rows: first.toReversed(), before: first.at(-1)?.seq ?? 0, stride: 4 * first.length, isEnded: isWhole };
+  });
   const topOf = ({ rows, before }: Cursor<R>): number => rows.at(-1)?.seq ?? before - 1;
   // The cursor whose row comes next is the last one.
   cursors.sort((left, right) => topOf(left) - topOf(right));
@@ -44,7 +48,7 @@ export async function* merged<R extends { readonly seq: number }>(parts: readonl
     }
     cursors.splice(low, 0, cursor);
   };
-  let left = maxRead;
+  let left = parts.reduce((rest, { first }) => rest - first.length, maxRead);
   for (let cursor = cursors.pop(); cursor !== undefined; cursor = cursors.pop()) {
     const row = cursor.rows.pop();
     if (row !== undefined) {

@@ -7,7 +7,7 @@ import { databaseChanges, databaseIdStatements, databaseReads, databaseSecretSta
 import { definitionChanges, definitionReads, definitionStatements, fileEntryStatements } from './definitions.js';
 import { deliveryAttemptStatements, eventChanges, eventReads, eventStatements } from './events.js';
 import { changePositionStatements, feedReads, transactionChangeStatements } from './feed.js';
-import { filteredListStatements } from './filtered-transactions.js';
+import { filteredListStatements } from './filtered-statements.js';
 import { instanceStatements } from './instances.js';
 import { laneViewReads, laneViewStatements } from './lane-views.js';
 import { laneChanges, laneReads, laneStatements } from './lanes.js';
@@ -27,7 +27,7 @@ export function compileStatements(dialect: Dialect) {
   return {
     transactions: transactionStatements(builder),
     transactionLists: transactionListStatements(builder),
-    filteredLists: filteredListStatements(builder),
+    filteredLists: filteredListStatements(dialect),
     transactionChanges: transactionChangeStatements(builder),
     attempts: attemptStatements(builder),
     lanes: laneStatements(builder),

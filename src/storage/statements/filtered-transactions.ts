@@ -1,4 +1,3 @@
-import { type Kysely, sql } from 'kysely';
 import { type DomainError, invalidField } from '../../core/errors/errors.js';
 import type { PageOf, PageQuery } from '../../core/ports/store/page.js';
 import type { TransactionFilter, TransactionListReads } from '../../core/ports/store/transactions.js';
@@ -11,9 +10,9 @@ import {
   type TransactionView,
 } from '../../core/records/transaction.js';
 import { merged, type Part } from '../sql/merged.js';
-import type { Schema } from '../sql/schema.js';
-import { numbered, paddedToPowerOfTwo, perCount, type Query, type Statement, statement } from '../sql/statement.js';
-import { type TransactionViewRow, transactionViews, viewFromRow } from './transaction-rows.js';
+import { numbered, paddedToPowerOfTwo, type Query } from '../sql/statement.js';
+import type { filteredListStatements } from './filtered-statements.js';
+import { viewFromRow } from './transaction-rows.js';
 import type { transactionStatements } from './transactions.js';
 
 /** How many transactions of one relayer's list are counted from the start of a page. */
@@ -27,201 +26,20 @@ const maxNamed = 100;
 /** A list of named transactions is read as a whole. The same external id or nonce may name one of each relayer. */
 const maxListed = 200;
 /** Relayers or accounts that one query names. */
-const keysAtOnce = 128;
+const keysAtOnce = 512;
 /** From this number of relayers on, a list first looks among the newest transactions of all relayers: many of them may be in it. */
 const manyRelayers = 8;
+/** How many positions the first look at all parts of a list reads, and at each part at least. */
+const firstPositions = 256;
+const leastFirst = 4;
+/** How many transactions are read together if an index alone does not show whether a list has them. */
+const readTogether = 512;
 /** How many times as many transactions as are wanted it looks at. */
 const firstLook = 4;
 
-/** A part of a list, newest first: rows from `from` on, before `before`. */
-interface CandidatePage {
-  readonly relayer_id: string;
-  readonly from: number;
-  readonly before: number;
-  readonly limit: number;
-}
-
-/** What decides whether a transaction is in a filtered list. */
-interface CandidateRow {
+/** The place of a transaction in the order of acceptance. */
+interface Position {
   readonly seq: number;
-  readonly status: TransactionStatus;
-  readonly created_at_ms: number;
-  /** Exact JSON; only of a row that was found by its receiver. */
-  readonly tags?: string | null;
-}
-
-interface SomeRelayers {
-  readonly [relayer: `relayer_${number}`]: string;
-}
-
-interface NewestQuery extends SomeRelayers {
-  readonly value: string;
-  readonly before: number;
-}
-
-function relayersIn(values: SomeRelayers, count: number): string[] {
-  return Array.from({ length: count }, (_, index) => values[`relayer_${index}`] as string);
-}
-
-/** Statements on filtered lists. */
-export function filteredListStatements(db: Kysely<Schema>) {
-  const candidates = ({ limit }: Pick<CandidatePage, 'limit'>) =>
-    db.selectFrom('transactions').select(['transactions.seq', 'transactions.status', 'transactions.created_at_ms']).limit(limit);
-
-  /** The newest position before another one among the rows of each relayer that have a value. */
-  function newestOf(table: 'transactions' | 'transaction_receivers' | 'transaction_labels', by: 'status' | 'receiver' | 'label') {
-    const position = table === 'transactions' ? 'seq' : 'transaction_seq';
-    return perCount((count) =>
-      statement<NewestQuery, { relayer_id: string; seq: number | null }>(`${table}_newest_by_${by}_${count}`, (values) =>
-        db
-          .selectFrom('change_positions')
-          .select([
-            'relayer_id',
-            sql<
-              number | null
-            >`(select max(${sql.ref(position)}) from ${sql.table(table)} where ${sql.ref(`${table}.relayer_id`)} = change_positions.relayer_id and ${sql.ref(by)} = ${values.value} and ${sql.ref(position)} < ${values.before})`.as(
-              'seq',
-            ),
-          ])
-          .where('relayer_id', 'in', relayersIn(values, count)),
-      ),
-    );
-  }
-
-  return {
-    /** The newest transactions in a status between two positions, without their content. */
-    candidatesInStatus: statement<CandidatePage & { status: TransactionStatus }, CandidateRow>('transactions_in_status', (values) =>
-      candidates(values)
-        .where('transactions.relayer_id', '=', values.relayer_id)
-        .where('transactions.status', '=', values.status)
-        .where('transactions.seq', '<', values.before)
-        .where('transactions.seq', '>=', values.from)
-        .orderBy('transactions.seq', 'desc'),
-    ),
-
-    /** The same with a receiver, if it was the first when they were accepted. */
-    candidatesWithFirstReceiver: statement<CandidatePage & { receiver: string }, CandidateRow>(
-      'transactions_with_first_receiver',
-      (values) =>
-        candidates(values)
-          .select('transactions.tags')
-          .where('transactions.relayer_id', '=', values.relayer_id)
-          .where('transactions.receiver', '=', values.receiver)
-          .where('transactions.seq', '<', values.before)
-          .where('transactions.seq', '>=', values.from)
-          .orderBy('transactions.seq', 'desc'),
-    ),
-
-    /** The same with a receiver that they had besides or later. */
-    candidatesWithReceiver: statement<CandidatePage & { receiver: string }, CandidateRow>('transactions_with_receiver', (values) =>
-      candidates(values)
-        .select('transactions.tags')
-        .innerJoin('transaction_receivers', 'transaction_receivers.transaction_seq', 'transactions.seq')
-        .where('transaction_receivers.relayer_id', '=', values.relayer_id)
-        .where('transaction_receivers.receiver', '=', values.receiver)
-        .where('transaction_receivers.transaction_seq', '<', values.before)
-        .where('transaction_receivers.transaction_seq', '>=', values.from)
-        .orderBy('transaction_receivers.transaction_seq', 'desc'),
-    ),
-
-    /** The same with a label. */
-    candidatesWithLabel: statement<CandidatePage & { label: string }, CandidateRow>('transactions_with_label', (values) =>
-      candidates(values)
-        .innerJoin('transaction_labels', 'transaction_labels.transaction_seq', 'transactions.seq')
-        .where('transaction_labels.relayer_id', '=', values.relayer_id)
-        .where('transaction_labels.label', '=', values.label)
-        .where('transaction_labels.transaction_seq', '<', values.before)
-        .where('transaction_labels.transaction_seq', '>=', values.from)
-        .orderBy('transaction_labels.transaction_seq', 'desc'),
-    ),
-
-    /** The newest transactions of all relayers between two positions. */
-    newest: statement<Omit<CandidatePage, 'relayer_id'>, CandidateRow & { readonly relayer_id: string }>('transactions_newest', (values) =>
-      candidates(values)
-        .select('transactions.relayer_id')
-        .where('transactions.seq', '<', values.before)
-        .where('transactions.seq', '>=', values.from)
-        .orderBy('transactions.seq', 'desc'),
-    ),
-
-    newestInStatus: newestOf('transactions', 'status'),
-    newestWithFirstReceiver: newestOf('transactions', 'receiver'),
-    newestWithReceiver: newestOf('transaction_receivers', 'receiver'),
-    newestWithLabel: newestOf('transaction_labels', 'label'),
-
-    /** Whether a transaction has or had a receiver: one row, or none. */
-    ofReceiver: statement<{ id: string; receiver: string }, { one: number }>('transactions_of_receiver', (values) =>
-      db
-        .selectFrom('transactions')
-        .select(sql.lit(1).as('one'))
-        .where('id', '=', values.id)
-        .where(
-          sql<boolean>`(receiver = ${values.receiver} or exists (select 1 from transaction_receivers as others where others.transaction_seq = transactions.seq and others.receiver = ${values.receiver}))`,
-        ),
-    ),
-
-    /** The transactions of some relayers that have or had this external id. */
-    idsOfExternalId: perCount((count) =>
-      statement<SomeRelayers & { readonly external_id: string }, { id: string }>(`transactions_of_external_id_${count}`, (values) =>
-        db
-          .selectFrom('external_ids')
-          .select('transaction_id as id')
-          .where('relayer_id', 'in', relayersIn(values, count))
-          .where('external_id', '=', values.external_id),
-      ),
-    ),
-
-    /** The last transaction up to a position. */
-    lastUpTo: statement<{ seq: number }, CandidateRow>('transactions_last_up_to', (values) =>
-      db
-        .selectFrom('transactions')
-        .select(['seq', 'status', 'created_at_ms'])
-        .where('seq', '<=', values.seq)
-        .orderBy('seq', 'desc')
-        .limit(sql.lit(1)),
-    ),
-
-    /** Transactions by their positions. */
-    bySeqs: perCount((count) => {
-      const keys = Array.from({ length: count }, (_, index) => `seq_${index}` as const);
-      return statement<Record<`seq_${number}`, number>, TransactionViewRow>(`transactions_by_seqs_${count}`, (values) =>
-        transactionViews(db)
-          .where(
-            'transactions.seq',
-            'in',
-            keys.map((key) => values[key] as number),
-          )
-          .orderBy('transactions.seq', 'desc'),
-      );
-    }),
-
-    /** The transactions of which an attempt has a hash. */
-    idsOfHash: statement<{ hash: string; limit: number }, { id: string }>('transactions_of_hash', (values) =>
-      db.selectFrom('attempts').select('transaction_id as id').distinct().where('hash', '=', values.hash).limit(values.limit),
-    ),
-
-    /** The transactions of some accounts of which an attempt has a nonce. */
-    idsOfSlots: perCount((count) => {
-      const keys = Array.from({ length: count }, (_, index) => `account_${index}` as const);
-      return statement<
-        { readonly [account: `account_${number}`]: string } & { readonly chain: string; readonly nonce: string; readonly limit: number },
-        { id: string }
-      >(`transactions_of_slots_${count}`, (values) =>
-        db
-          .selectFrom('attempts')
-          .select('transaction_id as id')
-          .distinct()
-          .where('chain', '=', values.chain)
-          .where(
-            'account',
-            'in',
-            keys.map((key) => values[key] as string),
-          )
-          .where('nonce', '=', values.nonce)
-          .limit(values.limit),
-      );
-    }),
-  };
 }
 
 /** The statements that filtered lists need. */
@@ -311,38 +129,45 @@ export function filteredReads(
     return low;
   }
 
-  /** Returns the parts of a list that an index shows: of each relayer by the filter that selects most. */
+  /** Returns the parts of a list that an index shows, with their first positions: of each relayer by the filter that selects most. */
   async function partsOf(
     relayerIds: readonly string[],
-    filter: TransactionFilter,
+    { label, receiver, statuses }: TransactionFilter,
     from: number,
     before: number,
-  ): Promise<Part<CandidateRow>[]> {
-    const partsBy = async <K extends 'status' | 'receiver' | 'label', V extends string>(
-      newest: (typeof lists)['newestInStatus'],
-      rows: Statement<CandidatePage & Record<K, V>, CandidateRow>,
-      key: K,
-      value: V,
-    ) => {
-      const found = await perSome(relayerIds, (some) => query(newest(some.length), { ...numbered('relayer', some), value, before }));
-      return found.flatMap(({ relayer_id, seq }): Part<CandidateRow>[] => {
-        if (seq === null || seq < from) return [];
-        const values = { relayer_id, from, [key]: value } as Omit<CandidatePage, 'before' | 'limit'> & Record<K, V>;
-        return [{ newest: seq, read: (range) => query(rows, { ...values, ...range }) }];
-      });
-    };
-    const { label, receiver, statuses } = filter;
+  ): Promise<Part<Position>[]> {
     const wanted = statuses.length === 0 ? [...openStatuses, ...finalStatuses] : [...new Set(statuses)];
-    const parts =
+    const indexes =
       receiver !== undefined
-        ? [
-            partsBy(lists.newestWithFirstReceiver, lists.candidatesWithFirstReceiver, 'receiver', receiver),
-            partsBy(lists.newestWithReceiver, lists.candidatesWithReceiver, 'receiver', receiver),
-          ]
+        ? ([
+            [lists.byFirstReceiver, receiver],
+            [lists.byReceiver, receiver],
+          ] as const)
         : label !== undefined
-          ? [partsBy(lists.newestWithLabel, lists.candidatesWithLabel, 'label', label)]
-          : wanted.map((status) => partsBy(lists.newestInStatus, lists.candidatesInStatus, 'status', status));
+          ? ([[lists.byLabel, label]] as const)
+          : wanted.map((status) => [lists.byStatus, status] as const);
+    const limit = Math.max(leastFirst, Math.floor(firstPositions / (relayerIds.length * indexes.length)));
+    const parts = indexes.map(async ([positions, value]): Promise<Part<Position>[]> => {
+      const ask = (some: readonly string[], range: { readonly before: number; readonly limit: number }) =>
+        query(positions(some.length), { ...numbered('relayer', some), value, from, ...range });
+      const found = new Map<string, Position[]>();
+      for (const row of await perSome(relayerIds, (some) => ask(some, { before, limit })))
+        found.set(row.relayer_id, [...(found.get(row.relayer_id) ?? []), row]);
+      return [...found].map(([relayer, first]) => ({
+        first: newestFirst(first),
+        isWhole: first.length < limit,
+        read: async (range) => newestFirst(await ask([relayer], range)),
+      }));
+    });
     return (await Promise.all(parts)).flat();
+  }
+
+  /** Returns the positions, among these, whose transactions are in the list. */
+  async function fitting(seqs: readonly number[], filter: TransactionFilter): Promise<readonly number[]> {
+    if (seqs.length === 0) return [];
+    const padded = paddedToPowerOfTwo(seqs);
+    const rows = await query(lists.candidatesBySeqs(padded.length), numbered('seq', padded));
+    return rows.filter((row) => isWanted(filter, row) && hasLabel(filter, tagsFrom(row.tags))).map(({ seq }) => seq);
   }
 
   return async (relayerIds, filter, page) => {
@@ -358,20 +183,23 @@ export function filteredReads(
       const owners = new Set(relayerIds);
       const seqs = newest.filter((row) => owners.has(row.relayer_id) && isWanted(filter, row)).map(({ seq }) => seq);
       if (seqs.length >= wanted || (isDense && newest.length < firstLook * wanted)) return { seqs: seqs.slice(0, wanted), isCut: false };
-      const rows = merged(await partsOf(relayerIds, filter, from, newest.at(-1)?.seq ?? start), maxRead);
+      const positions = merged(await partsOf(relayerIds, filter, from, newest.at(-1)?.seq ?? start), maxRead);
+      let last = 0;
       for (;;) {
-        const next = await rows.next();
-        if (next.done === true) {
-          if (next.value && seqs.length < needed) throw tooFewWanted(filter);
-          return { seqs, isCut: next.value };
+        const some: number[] = [];
+        const most = isIndexed(filter) ? wanted - seqs.length : readTogether;
+        let next = await positions.next();
+        for (; next.done !== true; next = await positions.next()) {
+          // A receiver may be noted twice.
+          if (next.value.seq !== last) some.push(next.value.seq);
+          last = next.value.seq;
+          if (some.length === most) break;
         }
-        const { value: row } = next;
-        const { seq } = row;
-        // A receiver may be noted twice.
-        if (seq === seqs.at(-1) || !isWanted(filter, row)) continue;
-        if (row.tags !== undefined && !hasLabel(filter, tagsFrom(row.tags))) continue;
-        seqs.push(seq);
-        if (seqs.length === wanted) return { seqs, isCut: false };
+        seqs.push(...(isIndexed(filter) ? some : await fitting(some, filter)));
+        if (seqs.length >= wanted) return { seqs: seqs.slice(0, wanted), isCut: false };
+        if (next.done !== true) continue;
+        if (next.value && seqs.length < needed) throw tooFewWanted(filter);
+        return { seqs, isCut: next.value };
       }
     };
     const { after, offset, limit } = page;
@@ -393,8 +221,18 @@ export function filteredReads(
   };
 }
 
-function tagsFrom(text: string | null): TransactionTags | null {
-  return text === null ? null : (JSON.parse(text) as TransactionTags);
+/** True if the index that selects most shows all that the filter asks for. */
+function isIndexed({ label, receiver, statuses, createdFromMs, createdBeforeMs }: TransactionFilter): boolean {
+  if (createdFromMs !== undefined || createdBeforeMs !== undefined) return false;
+  return receiver === undefined ? label === undefined || statuses.length === 0 : label === undefined && statuses.length === 0;
+}
+
+function newestFirst(positions: readonly Position[]): readonly Position[] {
+  return positions.toSorted((left, right) => right.seq - left.seq);
+}
+
+function tagsFrom(text: string | null | undefined): TransactionTags | null {
+  return text == null ? null : (JSON.parse(text) as TransactionTags);
 }
 
 function hasLabel({ label }: TransactionFilter, tags: TransactionTags | null): boolean {
