@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import { Transaction } from 'ethers';
+import { parseEther, Transaction } from 'ethers';
+import { listPostgresInstances } from '../../src/storage/postgres/postgres-instances.js';
 import { type Anvil, startAnvil } from '../support/anvil.js';
 import { rest } from '../support/callers.js';
+import { startInstances } from '../support/instances.js';
+import { startPostgres } from '../support/postgres.js';
 import { createServiceHome, type RunningService, startService } from '../support/service.js';
 import { waitFor } from '../support/wait-for.js';
 
@@ -12,6 +15,18 @@ const gwei = 10n ** 9n;
 interface Payment {
   readonly to: string;
   readonly wei: number;
+}
+
+interface SignedForCaller {
+  readonly hash: string;
+  readonly signed_transaction: string;
+}
+
+/** Such a payment with this nonce, which outbids the service. */
+function unsigned({ to, wei }: Payment, nonce: number): { readonly unsigned_transaction: string } {
+  const price = { maxFeePerGas: 500n * gwei, maxPriorityFeePerGas: 400n * gwei };
+  const parts = { type: 2, chainId: 31337n, nonce, to, value: BigInt(wei), gasLimit: 21_000n, ...price };
+  return { unsigned_transaction: Transaction.from(parts).unsignedSerialized };
 }
 
 /** A service whose relayer signs for callers, on a node that mines only when it is told. */
@@ -39,12 +54,7 @@ async function startRig(test: TestContext, funds = 10n ** 21n) {
       service = await startService(home);
     },
     send: async ({ to, wei }: Payment): Promise<string> => (await call('POST', '/transactions', { to, value: wei, speed: 'average' })).id,
-    /** Signs such a payment with this nonce for the caller, who outbids the service. */
-    async sign({ to, wei }: Payment, nonce: number): Promise<{ hash: string; signed_transaction: string }> {
-      const price = { maxFeePerGas: 500n * gwei, maxPriorityFeePerGas: 400n * gwei };
-      const parts = { type: 2, chainId: 31337n, nonce, to, value: BigInt(wei), gasLimit: 21_000n, ...price };
-      return await call('POST', '/sign-transaction', { unsigned_transaction: Transaction.from(parts).unsignedSerialized });
-    },
+    sign: (payment: Payment, nonce: number): Promise<SignedForCaller> => call('POST', '/sign-transaction', unsigned(payment, nonce)),
     read,
     until: (id: string, what: string, holds: (record: { status: string; status_reason: string | null; nonce: number }) => boolean) =>
       waitFor(what, async () => {
@@ -61,7 +71,7 @@ async function startRig(test: TestContext, funds = 10n ** 21n) {
   };
 }
 
-async function broadcast(anvil: Anvil, { hash, signed_transaction: raw }: { readonly hash: string; readonly signed_transaction: string }) {
+async function broadcast(anvil: Anvil, { hash, signed_transaction: raw }: SignedForCaller) {
   assert.equal(await anvil.rpc('eth_sendRawTransaction', [raw]), hash);
 }
 
@@ -126,5 +136,57 @@ describe('a transaction that the service signed for a caller, who broadcasts it'
     assert.deepEqual(ends.map(({ status }) => status).sort(), ['confirmed', 'failed']);
     assert.match(ends.find(({ status }) => status === 'failed')?.status_reason, /signed for a caller, did exactly what this one asks/);
     assert.equal(await paid(rig.anvil, first), 2n * BigInt(first.wei));
+  });
+
+  it('stands for a transaction of the lane of another instance than the one that signed it, also after that instance takes the lane', async (test) => {
+    const [anvil, postgres] = await Promise.all([startAnvil({ noMining: true }), startPostgres()]);
+    test.after(() => Promise.all([anvil.stop(), postgres.stop()]));
+    const databaseUrl = await postgres.newDatabase();
+    const home = await createServiceHome({
+      rpcUrl: anvil.url,
+      policies: { allow_transaction_signing: true },
+      env: { DATABASE_URL: databaseUrl },
+    });
+    test.after(() => home.remove());
+    await anvil.rpc('anvil_setBalance', [home.address, `0x${parseEther('1000').toString(16)}`]);
+    const instances = await startInstances(home, 2);
+    test.after(() => instances.stop());
+    const holder = await waitFor('one of two instances to have the lane', async () => {
+      const listed = await listPostgresInstances(databaseUrl);
+      return listed.length === 2 ? listed.find(({ lanes }) => lanes === 1) : undefined;
+    });
+    const owner = instances.all.find((one) => one.process().pid === holder.pid) ?? assert.fail();
+    const other = instances.all.find((one) => one !== owner) ?? assert.fail();
+    const call = async ({ baseUrl }: typeof owner, verb: string, path: string, body?: object) => {
+      const { status, body: answer, text } = await rest(baseUrl, verb, `/relayers/${home.relayerId}${path}`, body);
+      assert.equal(status, 200, text);
+      return answer.data;
+    };
+    const send = async ({ to, wei }: Payment): Promise<string> =>
+      (await call(other, 'POST', '/transactions', { to, value: wei, speed: 'average' })).id;
+    const read = (id: string) => call(other, 'GET', `/transactions/${id}`);
+    const end = (id: string) =>
+      waitFor(`the end of ${id}`, async () => {
+        await anvil.mine();
+        const record = await read(id);
+        return ['confirmed', 'failed'].includes(record.status) ? record : undefined;
+      });
+    for (const isKilled of [false, true]) {
+      const id = await send(first);
+      const { nonce } = await waitFor('a node to have it', async () => {
+        const record = await read(id);
+        return record.status === 'submitted' ? record : undefined;
+      });
+      const signed = await call(other, 'POST', '/sign-transaction', unsigned(first, nonce));
+      if (isKilled) await owner.process().kill();
+      await broadcast(anvil, signed);
+      const record = await end(id);
+      assert.deepEqual([record.status, record.failure_reason], ['failed', 'displaced']);
+      assert.match(record.status_reason, new RegExp(signed.hash));
+    }
+    const last = await end(await send(second));
+    assert.equal(last.status, 'confirmed', last.status_reason);
+    assert.deepEqual([await paid(anvil, first), await paid(anvil, second)], [2n * BigInt(first.wei), BigInt(second.wei)]);
+    for (const instance of instances.all) await waitFor('both to be ready', async () => ((await instance.isReady()) ? true : undefined));
   });
 });

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import { xdr } from '@stellar/stellar-sdk';
+import { Asset, Operation, xdr } from '@stellar/stellar-sdk';
 import { type StellarNode, startStellar } from '../../src/sandbox/stellar/server.js';
 import { type StellarRig, type StellarRigOptions, startStellarRig } from '../support/engine-rig.js';
 import type { RpcAnswer, RpcCall } from '../support/rpc-proxy.js';
 import { payment, stellarKey } from '../support/stellar.js';
+import { walletOf } from '../support/stellar-wallet.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 import { waitFor } from '../support/wait-for.js';
 
@@ -51,6 +52,7 @@ async function startForked(test: TestContext, nodeCount: number, forkedPlaces: r
   for (const node of rig.nodes) node.setOutcome((method) => (method === 'sendTransaction' ? { sending: 'dropped' } : null));
   return {
     rig,
+    forked,
     close,
     async landOnFork() {
       const { transaction } = await rig.send({ operations: [payment(receiver, stroops)] });
@@ -168,4 +170,42 @@ describe('a payment on Stellar that one endpoint shows in a ledger', { concurren
     const { transaction } = await rig.send({ operations: [payment(receiver, stroops)] });
     await rig.untilWithBlocks(transaction.id, 'confirmed');
   });
+});
+
+describe('a sequence number on Stellar that one endpoint shows as used by another transaction of the key', { concurrency: 4 }, () => {
+  for (const [nodeCount, place] of [
+    [2, 0],
+    [2, 1],
+    [3, 0],
+    [3, 2],
+  ] as const)
+    it(`endpoint ${place + 1} of ${nodeCount}: the open payment keeps the number, and is paid once`, async (test) => {
+      const { rig, forked, close, heal } = await startForked(test, nodeCount, [place]);
+      forked.setOutcome((method) => (method === 'sendTransaction' ? { sending: 'dropped' } : null));
+      const { transaction } = await rig.send({ operations: [payment(receiver, stroops)] });
+      await waitFor('nodes to have taken it', async () => {
+        close();
+        return (await rig.view(transaction.id)).transaction.status === 'submitted' || undefined;
+      });
+      const wallet = walletOf(forked.ledger, rig.key.keys);
+      const callers = wallet.build([Operation.payment({ destination: receiver, asset: Asset.native(), amount: '0.0000001' })]);
+      forked.setOutcome(null);
+      await askAt(forked, { method: 'sendTransaction', params: { transaction: callers.toXdr() } as never });
+      close();
+      assert.equal(wallet.sequence(), BigInt(callers.sequence));
+      for (let closed = 0; closed < 12; closed += 1) {
+        close();
+        const { sequence: number } = rig.node.ledger.latest();
+        await waitFor(
+          `the engine to see ledger ${number}`,
+          async () => (rig.engine.networks()[0]?.head?.number ?? 0n) >= BigInt(number) || undefined,
+        );
+      }
+      const { status, nonce } = (await rig.view(transaction.id)).transaction;
+      assert.deepEqual([status, nonce], ['submitted', BigInt(callers.sequence)]);
+      heal();
+      await rig.untilWithBlocks(transaction.id, 'confirmed');
+      assert.equal(await rig.chain.balanceOf(receiver), 10_000_000n + stroops);
+      assert.equal((await rig.view(transaction.id)).transaction.nonce, BigInt(callers.sequence));
+    });
 });

@@ -169,7 +169,7 @@ export function createEvmChain(options: EvmChainOptions): EvmChain {
       nextOf: (account, counts) => readNewestNonce(rpc, account, counts),
       isAlone: rpc.isAlone,
       nextAt: (account, blockNumber, otherThan) => readNonceAt(rpc, account, blockNumber, firstFor(otherThan)),
-      findSender: (account, nonce, blocks) => findSenderTransaction({ rpc, chainId, memory, scans }, account, nonce, blocks),
+      findSender: (account, nonce, blocks) => findSenderTransaction({ rpc, chainId, memory, scans, receipts }, account, nonce, blocks),
       async receipts(hashes, blocks) {
         const answers = await receipts.find(hashes, blocks);
         for (const receipt of answers.found.values()) ownBids.mined(receipt);

@@ -9,6 +9,7 @@ import { NodeError, nodeUnavailable } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { isStatePruned } from './dialect.js';
 import { questions, type Use } from './questions.js';
+import type { Receipts } from './receipts.js';
 
 /** Maximum number of blocks that one search scans if nodes have pruned the state that a binary search needs. The next one goes on. */
 const maxScanBlocks = 64;
@@ -50,6 +51,7 @@ export interface HistoryDeps {
   readonly memory: BlockMemory;
   /** The blocks that searches which go on have scanned without finding the nonce. */
   readonly scans: Map<string, BlockRange>;
+  readonly receipts: Pick<Receipts, 'noteSource' | 'isRefuted'>;
 }
 
 /**
@@ -57,7 +59,8 @@ export interface HistoryDeps {
  * pay twice. If that is impossible, the transaction is not found. It is in the first block after which the account's nonce is higher: found
  * by binary search in at most about 60 calls, or by scanning backwards if the state is pruned, a bounded number of blocks at a time, where
  * the next search goes on. Searches for several nonces of an account share their answers until the next block. What the endpoint of the
- * head does not find is searched at another one, since the nonces that an endpoint shows may be wrong. Throws `NODE_UNAVAILABLE`.
+ * head does not find, or others have refuted, is searched at another one, since what an endpoint shows may be wrong. A second reading can
+ * confirm the transaction: no endpoint confirms its own word. Throws `NODE_UNAVAILABLE`.
  */
 export async function findSenderTransaction(
   deps: HistoryDeps,
@@ -66,12 +69,12 @@ export async function findSenderTransaction(
   blocks: BlockRange,
 ): Promise<SenderUse | NoSender> {
   const found = await search({ ...deps, first: 'head' }, account, nonce, blocks);
-  if (typeof found === 'object' || deps.rpc.isSingle()) return found;
+  if (deps.rpc.isSingle() || (typeof found === 'object' && !deps.receipts.isRefuted(found))) return found;
   const second = await search({ ...deps, first: 'another' }, account, nonce, blocks).catch((error: unknown) => {
     if (error instanceof DomainError) return found;
     throw error;
   });
-  return typeof second === 'object' ? second : found;
+  return typeof second === 'object' || typeof found === 'object' ? second : found;
 }
 
 type SearchDeps = HistoryDeps & { readonly first: 'head' | 'another' };
@@ -134,7 +137,7 @@ async function scanBack(
 
 /** Reads the account's transactions in each of these blocks. */
 async function usesIn(
-  { rpc, chainId, memory, first }: SearchDeps,
+  { rpc, chainId, memory, receipts, first }: SearchDeps,
   account: string,
   blocks: readonly bigint[],
 ): Promise<readonly (readonly Use[])[]> {
@@ -147,6 +150,7 @@ async function usesIn(
   const readOne = async (block: bigint): Promise<readonly Use[]> => {
     const answer = (await answers)[unread.indexOf(block)];
     if (answer === undefined || 'error' in answer) throw nodeUnavailable(answer?.error);
+    for (const use of answer.result) receipts.noteSource(use, answer.by ?? undefined);
     return answer.result;
   };
   return Promise.all(blocks.map((block) => memory.recall(keyOf(block), () => readOne(block))));

@@ -1,11 +1,11 @@
 import { DomainError } from '../../core/errors/errors.js';
 import type { BlockRange } from '../../core/ports/chain/head.js';
-import type { Receipt, ReceiptAnswers, SecondReading } from '../../core/ports/chain/outcomes.js';
+import type { Receipt, ReceiptAnswers } from '../../core/ports/chain/outcomes.js';
 import { monotonicMs } from '../../core/work/clock.js';
 import type { Log } from '../../core/work/log.js';
 import { NodeError } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
-import { createSecondReading } from '../rpc/second-reading.js';
+import { createSecondReading, type SecondReadings } from '../rpc/second-reading.js';
 import type { Branch } from './branch.js';
 import { questions } from './questions.js';
 import { createReceiptReader, readFrom } from './receipt-reader.js';
@@ -17,11 +17,11 @@ const minHashesPerBlock = 25n;
 const withoutForMs = 10 * 60_000;
 
 /** Finds receipts of transactions. */
-export interface Receipts {
+export interface Receipts extends Pick<SecondReadings, 'noteSource' | 'isRefuted'> {
   /** See `Sequence.receipts`. Each is judged alone: one that no node can read delays no other. */
   find(hashes: readonly string[], blocks: BlockRange): Promise<ReceiptAnswers>;
   /** See `Sequence.readAgain`. */
-  readAgain(receipts: readonly Receipt[]): Promise<ReadonlyMap<string, SecondReading>>;
+  readonly readAgain: SecondReadings['of'];
 }
 
 /** Fetches single receipts in batches, or all receipts of a block if that costs less and the nodes support it. */
@@ -94,6 +94,8 @@ export function createReceipts(
   }
 
   return {
+    noteSource: secondReading.noteSource,
+    isRefuted: secondReading.isRefuted,
     readAgain: secondReading.of,
     async find(hashes, blocks) {
       const found = new Map<string, Receipt>();

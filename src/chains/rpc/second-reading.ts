@@ -1,4 +1,4 @@
-import type { Receipt, SecondReading } from '../../core/ports/chain/outcomes.js';
+import type { Receipt, SecondReading, SenderTransaction } from '../../core/ports/chain/outcomes.js';
 import type { Log } from '../../core/work/log.js';
 import { remember } from '../../core/work/remember.js';
 import type { First } from './endpoint-selector.js';
@@ -44,12 +44,12 @@ interface SecondReadingDeps {
 
 /** Reads receipts again before they become final. */
 export interface SecondReadings {
-  /** Takes note of the endpoint that showed a receipt, which cannot confirm it; undefined: it is unknown. */
-  noteSource(receipt: Receipt, by: number | undefined): void;
+  /** Takes note of the endpoint that showed a transaction in a block, which cannot confirm that; undefined: it is unknown. */
+  noteSource(receipt: SenderTransaction, by: number | undefined): void;
   /** See `Sequence.readAgain`. */
   of(receipts: readonly Receipt[]): Promise<ReadonlyMap<string, SecondReading>>;
   /** True if a reading showed that its block does not hold it. An endpoint may go on to show it: then the receipt of another one counts. */
-  isRefuted(receipt: Receipt): boolean;
+  isRefuted(receipt: SenderTransaction): boolean;
 }
 
 /** Creates second readings. No endpoint confirms its own receipt. */

@@ -4,6 +4,7 @@ import { max, min } from '../../core/records/bigints.js';
 import { type First, nonceAnswer } from '../rpc/endpoint-selector.js';
 import { NodeError, nodeUnavailable } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
+import type { SecondReadings } from '../rpc/second-reading.js';
 import { readAccount } from './account.js';
 import { accountOf } from './address.js';
 import { rangeText } from './dialect.js';
@@ -31,22 +32,32 @@ export async function readSequenceAt(rpc: Rpc, address: string, ledger: bigint, 
   return nonceAnswer(isKnown ? account.sequence + 1n : 'pruned', answeredBy);
 }
 
+/** The dependencies of the search for a transaction. */
+export interface HistoryDeps {
+  readonly rpc: Rpc;
+  readonly networkId: Buffer;
+  readonly secondReading: Pick<SecondReadings, 'noteSource' | 'isRefuted'>;
+}
+
 /**
  * Finds the transaction that used a sequence number; in a fee-bump envelope that is the inner one. The account records the ledger of its
- * last number; earlier numbers are searched for a few ledgers further back, with a bounded number of calls. Throws `NODE_UNAVAILABLE`.
+ * last number; earlier numbers are searched for a few ledgers further back, with a bounded number of calls. What others have refuted is
+ * searched at another endpoint. Throws `NODE_UNAVAILABLE`.
  */
 export async function findSenderTransaction(
-  rpc: Rpc,
-  networkId: Buffer,
+  deps: HistoryDeps,
   address: string,
   sequence: bigint,
   blocks: BlockRange,
 ): Promise<SenderUse | NoSender> {
+  const { rpc, secondReading } = deps;
   const account = await readAccount(rpc, address);
   if (account === null || account.sequence < sequence) return 'unused';
   const ledgers = likelyLedgers(account, sequence, blocks, await rpc.ask(questions.oldestLedger()));
   if (ledgers === null) return 'pruned';
-  const found = await scan(rpc, networkId, address, sequence, ledgers);
+  const shown = await scan(deps, address, sequence, ledgers, 'head');
+  const found =
+    typeof shown === 'object' && secondReading.isRefuted(shown) ? await scan(deps, address, sequence, ledgers, 'another') : shown;
   if (found !== 'not_found') return found;
   return account.sequence === sequence || ledgers.from <= blocks.from ? 'not_found' : 'pruned';
 }
@@ -66,17 +77,18 @@ function likelyLedgers(
 }
 
 async function scan(
-  rpc: Rpc,
-  networkId: Buffer,
+  { rpc, networkId, secondReading }: HistoryDeps,
   address: string,
   sequence: bigint,
   { from, to }: BlockRange,
+  first: First,
 ): Promise<SenderUse | 'not_found' | 'pruned'> {
   let cursor: string | null = null;
   for (let pages = 0; pages < maxPages; pages += 1) {
+    const answeredBy = new Set<number>();
     let page: HistoryPage;
     try {
-      page = await rpc.call(questions.history(from, cursor));
+      page = await rpc.call(questions.history(from, cursor), { first, answeredBy });
     } catch (error) {
       // The node has dropped these ledgers.
       if (error instanceof NodeError && rangeText.test(error.message)) return 'pruned';
@@ -84,8 +96,10 @@ async function scan(
     }
     for (const { envelope, ledger, timeMs } of page.transactions) {
       const sender = envelope === null ? null : identityOf(envelope, networkId);
-      if (sender !== null && accountOf(sender.address) === address && sender.sequence === sequence && isSigned(sender, address))
-        return { hash: sender.innerHash, blockNumber: ledger, blockHash: ledgerName(ledger), timeMs, does: doesWhat(sender) };
+      if (sender === null || accountOf(sender.address) !== address || sender.sequence !== sequence || !isSigned(sender, address)) continue;
+      const use = { hash: sender.innerHash, blockNumber: ledger, blockHash: ledgerName(ledger), timeMs, does: doesWhat(sender) };
+      secondReading.noteSource(use, [...answeredBy][0]);
+      return use;
     }
     const last = page.transactions.at(-1);
     if (last === undefined || last.ledger > to || page.transactions.length < historyPageSize) return 'not_found';

@@ -100,7 +100,7 @@ export function createStellarChain(options: RpcOptions<StellarNetwork>): Stellar
       // An account that does not exist has used no sequence number.
       nextOf: async (account) => ((await readAccount(rpc, account))?.sequence ?? 0n) + 1n,
       nextAt: (account, ledger, otherThan) => readSequenceAt(rpc, account, ledger, firstFor(otherThan)),
-      findSender: (account, sequence, blocks) => findSenderTransaction(rpc, networkId, account, sequence, blocks),
+      findSender: (account, sequence, blocks) => findSenderTransaction({ rpc, networkId, secondReading }, account, sequence, blocks),
       async receipts(hashes) {
         const views = await readTransactions(rpc, networkId, { hashes, isRefuted: secondReading.isRefuted });
         const found = new Map<string, Receipt>();

@@ -74,7 +74,7 @@ async function believeFirst(lane: LaneContext, sequence: Sequence, head: Head, s
 async function believeUnpaid(lane: LaneContext, sequence: Sequence, head: Head, first: SeenNonce): Promise<void> {
   const answer = await paidBelow(lane, sequence, head, first.next);
   if (answer === 'unpaid') lane.numbers.believe(first.next);
-  else if (answer === 'unanswered') doubt(lane, head, first, first.next);
+  else if (answer !== 'paid') doubt(lane, head, first, first.next);
 }
 
 function doubt(lane: LaneContext, head: Head, { endpoint }: NonceAnswer, nonce: bigint): void {
@@ -114,7 +114,8 @@ async function followChain(lane: LaneContext, sequence: Sequence, head: Head, se
   if (believed === null || believed < numbers.signed) return;
   // Nothing takes a nonce meanwhile.
   const answer = isHigher ? await paidBelow(lane, sequence, head, believed) : 'unpaid';
-  if (answer === 'paid' || (answer === 'unanswered' && !isOver(aloneFor, waitedSince(lane, doubted.since)))) return;
+  if (answer === 'paid' || answer === 'unproved' || (answer === 'unanswered' && !isOver(aloneFor, waitedSince(lane, doubted.since))))
+    return;
   numbers.believe(believed);
   if (believed !== wanted) doubt(lane, head, seen, wanted);
 }

@@ -6,6 +6,7 @@ import { ConflictError } from '../../core/ports/store/change.js';
 import { isRestored, isSigned, type Transaction } from '../../core/records/transaction.js';
 import { paidByCaller } from '../../core/transaction/lifecycle.js';
 import type { LaneContext } from './lane-context.js';
+import { proveUse } from './prove-use.js';
 
 /** This many nonces are searched when the chain shows that many were used: each search takes about twenty calls. */
 const maxSearched = 8n;
@@ -31,8 +32,8 @@ export async function whoPaidBefore(
   unpaid: Iterable<Transaction>,
 ): Promise<'lost' | { readonly id: string } | null> {
   for (const transaction of unpaid) {
-    const { id, intent, content, createdAtMs } = transaction;
-    if (intent !== 'content' || isRestored(transaction) || isBefore(lane, user, createdAtMs) || !user.does(content)) continue;
+    if (!didSame(lane, user, transaction)) continue;
+    const { id } = transaction;
     const { deps, relayer } = lane;
     const signature = await deps.store.read.callerSignature(user.hash);
     if (signature !== undefined) return signature.transactionId === null ? { id } : null;
@@ -48,6 +49,12 @@ export async function whoPaidBefore(
   return null;
 }
 
+/** True if a transaction of our key did what this one asks for, and not before it was accepted. */
+function didSame(lane: LaneContext, user: SenderUse, transaction: Transaction): boolean {
+  const { intent, content, createdAtMs } = transaction;
+  return intent === 'content' && !isRestored(transaction) && !isBefore(lane, user, createdAtMs) && user.does(content);
+}
+
 /** True if the block of a transaction is from before this time. */
 function isBefore({ numbers, relayer }: LaneContext, { timeMs }: SenderUse, sinceMs: number): boolean {
   const newLaneSlackMs = newLaneSlack.ms + newLaneSlack.blocks * relayer().network.averageBlockTimeMs;
@@ -56,17 +63,19 @@ function isBefore({ numbers, relayer }: LaneContext, { timeMs }: SenderUse, sinc
 
 /**
  * Says whether one of the transactions that used nonces from ours up to `next` shows that; see `whoPaidBefore`. Searches the lowest ones:
- * those after them may be of requests that the database lacks too. `unanswered`: no node answered, which says nothing.
+ * those after them may be of requests that the database lacks too. `unanswered`: no node answered, which says nothing. `unproved`: one of
+ * them seems to show it, and is not proved to be in its block yet.
  */
 export async function paidBelow(
   lane: LaneContext,
   sequence: Sequence,
   head: Head,
   next: bigint,
-): Promise<'paid' | 'unpaid' | 'unanswered'> {
+): Promise<'paid' | 'unpaid' | 'unanswered' | 'unproved'> {
   const waiting = () => [...lane.transactions.waiting()].flatMap(({ open }) => open?.transaction ?? []);
   if (waiting().length === 0) return 'unpaid';
   let isUnanswered = false;
+  let isUnproved = false;
   const userOf = async (nonce: bigint): Promise<SenderUse | null> => {
     const user = await sequence.findSender(lane.id.account, nonce, { from: 0n, to: head.number }).catch(nullIfUnavailable);
     isUnanswered ||= user === null;
@@ -76,15 +85,19 @@ export async function paidBelow(
   const first = lane.numbers.signed === 0n ? await firstSince(lane, userOf, next, sinceMs) : lane.numbers.next;
   for (let nonce = first; nonce < next && nonce < first + maxSearched; nonce += 1n) {
     const user = await userOf(nonce);
-    const paid = user === null ? null : await whoPaidBefore(lane, user, waiting());
+    const same = user === null ? undefined : waiting().find((one) => didSame(lane, user, one));
+    if (user === null || same === undefined) continue;
+    const proof = await proveUse(lane, sequence, head, user, same.id).catch(nullIfUnavailable);
+    isUnproved ||= proof !== 'proved' && proof !== 'refuted';
+    const paid = proof === 'proved' ? await whoPaidBefore(lane, user, waiting()) : null;
     if (paid === 'lost') return 'paid';
-    if (user === null || paid === null) continue;
+    if (paid === null) continue;
     const { hash } = user;
     await lane.records.move(paid.id, ({ transaction }) =>
       isSigned(transaction) ? null : { steps: [paidByCaller(transaction, hash)], usedSignature: hash },
     );
   }
-  return isUnanswered ? 'unanswered' : 'unpaid';
+  return isUnproved ? 'unproved' : isUnanswered ? 'unanswered' : 'unpaid';
 }
 
 /**

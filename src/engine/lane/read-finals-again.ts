@@ -1,6 +1,8 @@
 import { nullIfUnavailable } from '../../core/errors/unavailable.js';
+import type { Head } from '../../core/ports/chain/head.js';
 import type { Receipt, SecondReading } from '../../core/ports/chain/outcomes.js';
 import type { Sequence } from '../../core/ports/chain/slots.js';
+import { isOver, lasted, seenAt } from '../../core/work/patience.js';
 import type { LaneContext } from './lane-context.js';
 
 /** Of the receipts that an earlier reading left undecided, this many are read again per head: they may stay so for ever. */
@@ -59,4 +61,16 @@ export async function readFinalsAgain(
   else for (const { receipt } of later) readings.set(receipt.hash, 'unknown');
   const waiting = new Set(isAnyDecided ? [] : later.map(({ id }) => id));
   return { readings, waiting, isUndecided: [...readings.values()].includes('unknown') };
+}
+
+/** Without an answer of another endpoint, a receipt becomes final after this many heads and this long. */
+const aloneFor = { heads: 2, ms: 60_000 };
+
+/** True if no other endpoint has shown the receipt for so long that none is expected to. */
+export function isAloneLong(lane: LaneContext, head: Head, id: string): boolean {
+  const record = lane.transactions.tracked(id);
+  if (record === undefined) return false;
+  const nowMs = lane.deps.clock.elapsedMs();
+  record.unread = seenAt(record.unread, head, nowMs);
+  return isOver(aloneFor, lasted(record.unread, nowMs));
 }

@@ -6,11 +6,12 @@ import type { Move } from '../../../core/ports/lanes.js';
 import { type Attempt, hashesOf, type OpenTransaction, type Transaction } from '../../../core/records/transaction.js';
 import { displaced, mined, paidByCaller, resolved, slotTerms, unresolvable } from '../../../core/transaction/lifecycle.js';
 import { attemptsInSlot } from '../../../core/transaction/outbid.js';
-import { finalAt, isDeep, isUsed } from '../block-view.js';
+import { isUsed } from '../block-view.js';
 import { waitsFor } from '../commit-moves.js';
 import { isProvablyUsed, isSearchedLong } from '../give-up-slot.js';
 import type { LaneContext } from '../lane-context.js';
 import { whoPaidBefore } from '../paid-before.js';
+import { isInFinalBlock, proveUse } from '../prove-use.js';
 import type { Tracked } from '../tracked.js';
 
 /** This many unexplained slots are searched at a head: each search takes about twenty calls. */
@@ -84,13 +85,12 @@ async function explainOne(
   record.unexplained = { heads, lastHash, emptyHeads: nowEmptyHeads, searchedAt: lane.heads.count };
   if (user === null) return 'empty';
   const isSearched = !isKnown && isSearchedLong(lane, open, emptyHeads);
-  // With a new nonce, the service pays again: a node must show the block at its height, below a head that it also shows.
-  const isFinal =
-    isKnown &&
-    isDeep(lane, head, user.blockNumber) &&
-    (await sequence.blockHash(user.blockNumber)) === user.blockHash &&
-    (await finalAt(lane, sequence, head))(user.blockNumber);
-  const paid = isFinal && ours === undefined ? await whoPaidBefore(lane, user, [open.transaction]) : null;
+  // With a new nonce, the service pays again.
+  const proof = isForeign ? await proveUse(lane, sequence, head, user, id) : null;
+  // Another search finds what really used the nonce, if anything did.
+  if (proof === 'refuted') return 'found';
+  const isFinal = ours !== undefined && isKnown && (await isInFinalBlock(lane, sequence, head, user));
+  const paid = isForeign && proof === 'proved' ? await whoPaidBefore(lane, user, [open.transaction]) : null;
   const isLost =
     isSearched && (await isProvablyUsed(lane, sequence, head, nonce)) && (await sequence.areGone(attemptsInSlot(open).flatMap(hashesOf)));
   const isHarmless =
@@ -109,7 +109,11 @@ async function explainOne(
     if (paid === 'lost') return waitsFor(transaction, paidBefore(user.hash));
     if (paid !== null && transaction.intent === 'content')
       return { steps: [paidByCaller(transaction, user.hash)], usedSignature: user.hash };
-    return isFinal ? { steps: [displaced(transaction, user.hash)] } : waitsFor(transaction, foreignUser(transaction, nonce, user.hash));
+    if (proof === 'proved') return { steps: [displaced(transaction, user.hash)] };
+    return waitsFor(
+      transaction,
+      proof === 'disputed' ? usersDiffer(user.hash, user.blockNumber) : foreignUser(transaction, nonce, user.hash),
+    );
   });
   return isKnown ? 'found' : 'empty';
 }
@@ -142,6 +146,10 @@ function unknownUser(transaction: Transaction, nonce: bigint): string {
 
 function paidBefore(hash: string): string {
   return `waiting: transaction ${hash} has paid the same, and the database lacks its attempt; run relayer restore`;
+}
+
+function usersDiffer(hash: string, blockNumber: bigint): string {
+  return `waiting: not all RPC nodes show the foreign transaction ${hash} in block ${blockNumber}; decided when they agree`;
 }
 
 function foreignUser(transaction: Transaction, nonce: bigint, hash: string): string {

@@ -9,14 +9,13 @@ import type { OpenTransaction } from '../../../core/records/transaction.js';
 import { type Attempt, hashesOf } from '../../../core/records/transaction.js';
 import { mined, reorged, resolved } from '../../../core/transaction/lifecycle.js';
 import { attemptsInSlot } from '../../../core/transaction/outbid.js';
-import { isOver, lasted, seenAt } from '../../../core/work/patience.js';
 import { type BlockView, createBlockView, finalAt, isDeep, isInBlockOf, isUsed, mayBeNewer, minedAt } from '../block-view.js';
 import { receiptsDiffer, waitsFor } from '../commit-moves.js';
 import { followNonce, nonceAt, type SeenNonce } from '../follow-nonce.js';
 import type { LaneContext } from '../lane-context.js';
 import { type Look, lookUpReceipts, slotHashes } from '../look-up-receipts.js';
 import { type Decision, moveAll } from '../move-all.js';
-import { type Final, readFinalsAgain } from '../read-finals-again.js';
+import { type Final, isAloneLong, readFinalsAgain } from '../read-finals-again.js';
 
 /**
  * Brings a lane's transactions with a nonce to the state that the chain shows at a head: mined, back from a reorg, or resolved. Only the
@@ -163,18 +162,6 @@ function foundFinals({ asked, found }: Look, isFinal: (receipt: Receipt) => bool
     const id = ids.get(hash);
     return id !== undefined && isFinal(receipt) ? [{ id, receipt }] : [];
   });
-}
-
-/** Without an answer of another endpoint, a receipt becomes final after this many heads and this long. */
-const aloneFor = { heads: 2, ms: 60_000 };
-
-/** True if no other endpoint has shown the receipt for so long that none is expected to. */
-function isAloneLong(lane: LaneContext, head: Head, id: string): boolean {
-  const record = lane.transactions.tracked(id);
-  if (record === undefined) return false;
-  const nowMs = lane.deps.clock.elapsedMs();
-  record.unread = seenAt(record.unread, head, nowMs);
-  return isOver(aloneFor, lasted(record.unread, nowMs));
 }
 
 /** What to do about one slot; null: nothing. It is a promise if a node is asked first why the transaction failed. */
