@@ -6,7 +6,7 @@ import { type Call, callBegun, callKey } from './contract/call.js';
 import type { MethodPlan } from './contract/method-plan.js';
 import type { CallerAddress } from './guards/caller-address.js';
 import type { RateLimit } from './guards/rate-limit.js';
-import { type Authenticate, checkBodySize, checkHost, checkScope, principalOf, requestIdOf } from './guards/request-head.js';
+import { type Authenticate, checkAddress, checkBodySize, checkHost, checkScope, principalOf, requestIdOf } from './guards/request-head.js';
 import { createStreamLimit, streamLimits } from './guards/stream-limit.js';
 import type { BrakeWrongKeys } from './guards/wrong-key-brake.js';
 import { breakOff, drainAfterAnswer, writeAnswer } from './http/answer.js';
@@ -39,8 +39,6 @@ export interface HandlerOptions extends RpcAdapterOptions {
   readonly auditRefusal: AuditRefusal;
   /** True: another instance has newer configuration files, so this one changes and signs nothing. */
   readonly isSuperseded?: () => boolean;
-  /** Why nothing but pages and public methods can be served. Absent: everything can. */
-  readonly closed?: () => DomainError;
 }
 
 const supersededText = 'this instance has older configuration files than another one; retry, at another instance';
@@ -89,8 +87,6 @@ export function createHandler(options: HandlerOptions): (request: ApiRequest, re
         writeAnswer(request, response, { status: 204, headers: [...headers, ...cors.preflightHeaders(request)], body: null });
         return;
       }
-      if (options.closed !== undefined && target.kind !== 'page' && !('scope' in target && target.scope === 'public'))
-        throw options.closed();
       checkFound(target);
       if (target.scope !== 'public') {
         headers.push(noStore);
@@ -98,6 +94,7 @@ export function createHandler(options: HandlerOptions): (request: ApiRequest, re
         const principal = principalOf(request, authenticate, () => brakeWrongKeys(callerAddress));
         isCheckingKey = false;
         watched.principal = principal;
+        checkAddress(principal, callerAddress);
         checkScope(principal, target.scope);
         if ('writes' in target && target.writes && isSuperseded())
           throw new DomainError('unavailable', 'SERVICE_UNAVAILABLE', supersededText);

@@ -15,6 +15,7 @@ interface CreateOptions {
   readonly scope: readonly Scope[];
   readonly relayer?: readonly string[];
   readonly expiresAt?: string;
+  readonly allowAddress?: readonly string[];
 }
 
 const databaseHelp = `
@@ -34,6 +35,7 @@ export function registerApiKey(program: Command): void {
     .requiredOption('--scope <scope...>', `what the key may do: ${everyScope.join(', ')}`)
     .option('--relayer <id...>', 'the relayers that the key may use; default: all')
     .option('--expires-at <time>', 'when the key expires, in RFC 3339; default: never')
+    .option('--allow-address <range...>', 'the addresses or ranges (10.0.0.0/8) from which the key may be used; default: all')
     .addHelpText('after', databaseHelp)
     .addHelpText(
       'after',
@@ -43,7 +45,7 @@ export function registerApiKey(program: Command): void {
   apiKey
     .command('list')
     .description(
-      'list API keys (secrets are never shown), newest first: id, name, scopes, relayers, expiry and the id of the key that created it, separated by tabs',
+      'list API keys (secrets are never shown), newest first: id, name, scopes, relayers, expiry, the id of the key that created it, the addresses from which it may be used, and its last use, separated by tabs',
     )
     .addHelpText('after', databaseHelp)
     .addHelpText('after', '\nExample:\n  relayer api-key list')
@@ -61,10 +63,11 @@ export function registerApiKey(program: Command): void {
 /** This process keeps no keys in memory; the service reads the database itself. */
 const noKeys = { add() {}, remove() {} };
 
-async function create({ name, scope, relayer = [], expiresAt }: CreateOptions): Promise<void> {
+async function create({ name, scope, relayer = [], expiresAt, allowAddress = [] }: CreateOptions): Promise<void> {
   const unknown = scope.find((given) => !everyScope.includes(given));
   if (unknown !== undefined) throw new CliError(`unknown scope ${JSON.stringify(unknown)}; valid scopes: ${everyScope.join(', ')}`, 2);
-  const request = { name, scopes: scope, relayerIds: relayer, expiresAtMs: expiresAt === undefined ? null : msFromRfc3339(expiresAt) };
+  const expiresAtMs = expiresAt === undefined ? null : msFromRfc3339(expiresAt);
+  const request = { name, scopes: scope, relayerIds: relayer, expiresAtMs, allowedAddresses: allowAddress };
   const { createApiKey, deleteApiKey } = await import('../core/access/api-keys.js');
   const { systemClock } = await import('../core/work/clock.js');
   const { systemIds } = await import('../core/records/ids.js');
@@ -113,11 +116,12 @@ async function withKeys(work: (store: ApiKeyStore) => Promise<void>): Promise<vo
   }
 }
 
-function lineOf({ id, name, scopes, relayerIds, expiresAtMs, createdBy }: ApiKey): string {
-  const expiry = expiresAtMs === null ? 'never' : new Date(expiresAtMs).toISOString();
-  return [id, name, scopes.join(','), relayerIds.length === 0 ? 'all' : relayerIds.join(','), expiry, createdBy ?? 'command line'].join(
-    '\t',
-  );
+function lineOf(key: ApiKey): string {
+  const { id, name, scopes, relayerIds, expiresAtMs, createdBy, allowedAddresses, lastUsedAtMs } = key;
+  const allOr = (list: readonly string[]) => (list.length === 0 ? 'all' : list.join(','));
+  const neverOr = (ms: number | null) => (ms === null ? 'never' : new Date(ms).toISOString());
+  const fields = [id, name, scopes.join(','), allOr(relayerIds), neverOr(expiresAtMs), createdBy ?? 'command line'];
+  return [...fields, allOr(allowedAddresses), neverOr(lastUsedAtMs)].join('\t');
 }
 
 function msFromRfc3339(text: string): number {

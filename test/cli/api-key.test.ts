@@ -17,14 +17,15 @@ async function newDatabase(): Promise<{ readonly DATABASE_URL: string }> {
 
 test('api-key: create prints only the key, list never shows it, delete revokes it', async () => {
   const env = await newDatabase();
-  const args = ['--name', 'shop', '--scope', 'sign', 'notifications', '--relayer', 'r1', 'r2', '--expires-at', '2999-01-01T00:00:00+01:00'];
+  const rights = ['--scope', 'sign', 'notifications', '--relayer', 'r1', 'r2', '--expires-at', '2999-01-01T00:00:00+01:00'];
+  const args = ['--name', 'shop', ...rights, '--allow-address', '10.0.0.0/8', '::1'];
   const created = await runCli(['api-key', 'create', ...args], env);
   assert.equal(created.exitCode, 0, created.stderr);
   assert.match(created.stdout, /^rk_[0-9a-f]{32}_[A-Za-z0-9_-]{43}\n$/);
   const id = /^created (\S+); the key cannot be shown again\n$/.exec(created.stderr)?.[1] ?? assert.fail(created.stderr);
   assert.deepEqual(await runCli(['api-key', 'list'], env), {
     exitCode: 0,
-    stdout: `${id}\tshop\tsign,notifications\tr1,r2\t2998-12-31T23:00:00.000Z\tcommand line\n`,
+    stdout: `${id}\tshop\tsign,notifications\tr1,r2\t2998-12-31T23:00:00.000Z\tcommand line\t10.0.0.0/8,::1\tnever\n`,
     stderr: '',
   });
   assert.deepEqual(await runCli(['api-key', 'delete', id], env), { exitCode: 0, stdout: `revoked ${id}\n`, stderr: '' });
@@ -66,6 +67,7 @@ test('api-key create: reports a wrong option in one sentence with exit code 2', 
     ],
     [['--name', 'x', '--scope', 'sign', '--expires-at', '2020-01-01T00:00:00Z'], /^error: expires_at must not be in the past\n$/],
     [['--name', 'x', '--scope', 'sign', 'admin', '--relayer', 'r1'], /^error: scopes must not contain admin if relayer_ids is set/],
+    [['--name', 'x', '--scope', 'sign', '--allow-address', '10.0.0.0/33'], /^error: allowed_addresses\[0\] must be an IP address/],
     [['--name', '', '--scope', 'sign'], /^error: name must be 1 to 100 characters/],
     [['--scope', 'sign'], /required option '--name <name>' not specified/],
   ] as const) {

@@ -448,7 +448,7 @@ describe('requests', () => {
   it('requests: accept enum texts, times and bytes', () => {
     assertForm(
       CreateApiKeyRequestSchema,
-      '{"name":"n","scopes":["transactions:read","sign"],"relayer_ids":[],"expires_at":"2026-11-20T10:00:00.123Z"}',
+      '{"name":"n","scopes":["transactions:read","sign"],"relayer_ids":[],"expires_at":"2026-11-20T10:00:00.123Z","allowed_addresses":[]}',
       {
         name: 'n',
         scopes: [1, 3],
@@ -576,7 +576,10 @@ describe('answers', () => {
       write(RelayerSchema, { id: 'r', networkType: 1, policies: { case: 'evm', value: { gasPriceCap: '5', eip1559Pricing: false } } }),
       '{"id":"r","name":"","network":"","network_type":"evm","paused":false,"policies":{"gas_price_cap":5,"eip1559_pricing":false},"signer_id":"","custom_rpc_urls":[],"address":"","system_disabled":false}',
     );
-    assert.equal(write(ApiKeySchema, { id: 'k' }), '{"id":"k","name":"","scopes":[],"relayer_ids":[],"expires_at":null,"created_by":null}');
+    assert.equal(
+      write(ApiKeySchema, { id: 'k' }),
+      '{"id":"k","name":"","scopes":[],"relayer_ids":[],"expires_at":null,"created_by":null,"allowed_addresses":[],"last_used_at":null}',
+    );
   });
 
   it('answers: carry JSON digit for digit', () => {

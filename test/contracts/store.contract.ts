@@ -222,11 +222,20 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
         relayerIds: ['a', 'b'],
         expiresAtMs: 8_640_000_000_000_000,
         createdBy: 'b',
+        allowedAddresses: ['10.0.0.0/8', '2001:db8::1'],
       });
       await store.commit([change.insertApiKey(anApiKey({ id: 'first' }))]);
       await store.commit([change.insertApiKey(full)]);
       assert.deepEqual(await read.apiKeys(), [full, anApiKey({ id: 'first' })]);
       await store.commit([change.holdApiKey('full')]);
+      for (const [usedAtMs, lastUsedAtMs] of [
+        [1_763_600_000_000, 1_763_600_000_000],
+        [1_763_600_000_002, 1_763_600_000_002],
+        [1_763_600_000_001, 1_763_600_000_002],
+      ] as const) {
+        await store.commit([change.noteApiKeyUse('full', usedAtMs), change.noteApiKeyUse('gone', usedAtMs)]);
+        assert.deepEqual(await read.apiKeys(), [{ ...full, lastUsedAtMs }, anApiKey({ id: 'first' })]);
+      }
       await store.commit([change.deleteApiKey('full')]);
       assert.equal(await conflictIn(store.commit([change.holdApiKey('full')])), 'holdApiKey');
       assert.deepEqual(await read.apiKeys(), [anApiKey({ id: 'first' })]);

@@ -93,7 +93,15 @@ export async function startRig(options: RigOptions = {}): Promise<Rig> {
     keys: { find: () => undefined },
     clock: systemClock,
   });
-  const signer: Principal = { keyId: 'signer', name: 'signer', scopes: new Set(['sign']), relayers: null, expiresAtMs: null, ended: null };
+  const signer: Principal = {
+    keyId: 'signer',
+    name: 'signer',
+    scopes: new Set(['sign']),
+    relayers: null,
+    addresses: null,
+    expiresAtMs: null,
+    ended: null,
+  };
   const { transactions } = options;
   const plans = compileMethodPlans(transactions === undefined ? [NotificationService] : [NotificationService, TransactionService]);
   const interceptors = [createErrorInterceptor({ log })];
@@ -123,7 +131,7 @@ export async function startRig(options: RigOptions = {}): Promise<Rig> {
     pages: [healthPage, createReadyPage(readiness, { clock: systemClock, system: createSystemState(systemClock) })],
     authenticate: (token) => (token === signingKey ? signer : bootstrap(token)),
     brakeWrongKeys: options.brakesWrongKeys ? createWrongKeyBrake(systemClock) : () => undefined,
-    addressOf: createCallerAddress(options.trustedProxies ?? { includes: () => false }),
+    addressOf: createCallerAddress(options.trustedProxies ?? { includes: () => false, covers: () => false }),
     rateLimit: options.rateLimit === undefined ? null : createRateLimit(options.rateLimit, options.clock ?? systemClock, () => 1),
     cors: createCors(new Set(options.origins ?? [])),
     newRequestId,

@@ -39,6 +39,7 @@ export const anyone: Principal = {
   name: 'any',
   scopes: new Set(['transactions:write']),
   relayers: null,
+  addresses: null,
   expiresAtMs: null,
   ended: null,
 };

@@ -132,6 +132,8 @@ export function anApiKey(over: Partial<ApiKey> & Pick<ApiKey, 'id'>): ApiKey {
     createdAtMs: 1_763_600_000_000,
     expiresAtMs: null,
     createdBy: null,
+    allowedAddresses: [],
+    lastUsedAtMs: null,
     ...over,
   };
 }

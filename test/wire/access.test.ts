@@ -276,6 +276,8 @@ describe('access to every method, for every scope and kind of key', () => {
       createdAtMs: 0,
       expiresAtMs: null,
       createdBy: null,
+      allowedAddresses: [],
+      lastUsedAtMs: null,
     };
     const store = await openApiKeys(rig.home.env.DATABASE_URL ?? assert.fail(), { log: silentLog });
     await store.commit([store.change.insertApiKey(old)]);

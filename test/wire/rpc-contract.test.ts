@@ -63,7 +63,8 @@ describe('messages of the RPC contract', () => {
     }
     const { text } = await rig.ask('POST', '/api/v1/api-keys', { body: '{"name":"n","scopes":["sign"]}' });
     const { data } = JSON.parse(text);
-    assert.deepEqual(Object.keys(data), ['id', 'name', 'scopes', 'relayer_ids', 'created_at', 'expires_at', 'created_by', 'key']);
+    const fields = ['id', 'name', 'scopes', 'relayer_ids', 'created_at', 'expires_at', 'created_by', 'allowed_addresses', 'last_used_at'];
+    assert.deepEqual(Object.keys(data), [...fields, 'key']);
     assert.match(data.key, /^\S{32,}$/);
     const [listed] = await responsesOf(ApiKeyService.method.listApiKeys, {});
     assert.ok(!JSON.stringify(listed).includes('"key"'));

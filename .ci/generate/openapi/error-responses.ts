@@ -204,6 +204,7 @@ const reasonKinds: Readonly<Record<ErrorReason, readonly ErrorKind[]>> = {
   CREDENTIALS_INVALID: ['unauthenticated'],
   SCOPE_MISSING: ['forbidden'],
   RELAYER_NOT_ALLOWED: ['forbidden'],
+  ADDRESS_NOT_ALLOWED: ['forbidden'],
   RATE_LIMITED: ['rate_limited'],
   BODY_TOO_LARGE: ['too_large'],
   CONTENT_TYPE_UNSUPPORTED: ['unsupported_media_type'],

@@ -217,6 +217,8 @@ export const key = {
   created_at: createdAt,
   expires_at: null,
   created_by: 'bootstrap',
+  allowed_addresses: ['10.0.0.0/8'],
+  last_used_at: null,
 };
 
 export const caller = {

@@ -64,6 +64,16 @@ export function principalOf(request: ApiRequest, authenticate: Authenticate, onW
   throw credentialsInvalid('the key is not valid');
 }
 
+/**
+ * Throws `forbidden` ADDRESS_NOT_ALLOWED unless the key may be used from the address. It says so, and not that the key is wrong: who holds
+ * the key knows that it is one, and who gave it out learns which address a proxy passes on.
+ */
+export function checkAddress(principal: Principal, address: string | null): void {
+  if (principal.addresses === null || (address !== null && principal.addresses.includes(address))) return;
+  const shown = address ?? 'an unknown address';
+  throw new DomainError('forbidden', 'ADDRESS_NOT_ALLOWED', `the key may not be used from ${shown}`, { metadata: { address: shown } });
+}
+
 /** Throws `forbidden` SCOPE_MISSING unless the key has the scope. Any valid key passes `authenticated`. */
 export function checkScope(principal: Principal, required: Exclude<RequiredScope, 'public'>): void {
   if (required === 'authenticated' || principal.scopes.has(required)) return;

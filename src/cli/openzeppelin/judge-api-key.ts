@@ -38,7 +38,7 @@ export function judgeApiKey({ key, content }: ReadableRecord, present: ReadonlyS
       `the permissions of ${JSON.stringify(shownName(name))} have no counterpart; create a key with relayer api-key create --scope ${callerScopes.join(' ')}`,
     );
   try {
-    const created = apiKeyFrom({ name, scopes, relayerIds: [], expiresAtMs: null }, id, nowMs);
+    const created = apiKeyFrom({ name, scopes, relayerIds: [], expiresAtMs: null, allowedAddresses: [] }, id, nowMs);
     return moves(created, `as a new key named ${JSON.stringify(name)} with the scopes ${scopes.join(', ')}`);
   } catch (error) {
     if (error instanceof DomainError) return cannotMove(error.message);

@@ -108,6 +108,22 @@ function columnsOf(onRevoke: (key: ApiKey) => void): readonly Column<ApiKey>[] {
           <span title={relayerIds.join(', ')}>{relayerIds.length === 1 ? relayerIds[0] : `${relayerIds.length} relayers`}</span>
         ),
     },
+    {
+      title: 'Addresses',
+      wideOnly: true,
+      cell: ({ allowedAddresses }) =>
+        allowedAddresses.length === 0 ? (
+          <span class="quiet">all</span>
+        ) : (
+          <span title={allowedAddresses.join(', ')}>
+            {allowedAddresses.length === 1 ? allowedAddresses[0] : `${allowedAddresses.length} ranges`}
+          </span>
+        ),
+    },
+    {
+      title: 'Last used',
+      cell: ({ lastUsedAt }) => (lastUsedAt === undefined ? <span class="quiet">never</span> : <Time at={lastUsedAt} />),
+    },
     { title: 'Created', wideOnly: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
     { title: 'Expires', cell: ({ expiresAt }) => (expiresAt === undefined ? <span class="quiet">never</span> : <Time at={expiresAt} />) },
     {
@@ -119,7 +135,7 @@ function columnsOf(onRevoke: (key: ApiKey) => void): readonly Column<ApiKey>[] {
 }
 
 function CreateDialog({ onCreated, onClose }: { readonly onCreated: () => void; readonly onClose: () => void }) {
-  const [draft, onDraft] = useDraft({ name: '', relayerIds: '', expiresAt: '' });
+  const [draft, onDraft] = useDraft({ name: '', relayerIds: '', expiresAt: '', allowedAddresses: '' });
   const [scopes, setScopes] = useState<readonly ApiKeyScope[]>([ApiKeyScope.TRANSACTIONS_READ]);
   const [idempotencyKey] = useState(newIdempotencyKey);
   const [secret, setSecret] = useState<string | null>(null);
@@ -134,6 +150,7 @@ function CreateDialog({ onCreated, onClose }: { readonly onCreated: () => void; 
         name: draft.name.trim(),
         scopes: [...scopes],
         relayerIds: wordsOf(draft.relayerIds),
+        allowedAddresses: wordsOf(draft.allowedAddresses),
         ...(expiry === undefined ? {} : { expiresAt: expiry }),
         idempotencyKey,
       },
@@ -143,7 +160,10 @@ function CreateDialog({ onCreated, onClose }: { readonly onCreated: () => void; 
     onCreated();
   });
   const fields = CreateApiKeyRequestSchema.field;
-  const { at, rest } = fieldProblems(create.failure, pathsOf([fields.name, fields.scopes, fields.relayerIds, fields.expiresAt]));
+  const { at, rest } = fieldProblems(
+    create.failure,
+    pathsOf([fields.name, fields.scopes, fields.relayerIds, fields.expiresAt, fields.allowedAddresses]),
+  );
   const form = { draft, onDraft, problems: own === undefined ? at : { ...at, expiresAt: own } };
   if (secret !== null) {
     return (
@@ -182,6 +202,7 @@ function CreateDialog({ onCreated, onClose }: { readonly onCreated: () => void; 
       </fieldset>
       <TextArea {...inputOf(form, fields.relayerIds, 'Relayers')} rows={2} />
       <TimeInput {...inputOf(form, fields.expiresAt, 'Expires')} />
+      <TextArea {...inputOf(form, fields.allowedAddresses, 'Allowed addresses')} rows={2} />
     </FormDialog>
   );
 }

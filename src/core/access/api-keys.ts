@@ -1,5 +1,5 @@
 import { DomainError, invalidField } from '../errors/errors.js';
-import { readAll } from '../errors/read-all.js';
+import { readAll, readEach } from '../errors/read-all.js';
 import type { ApiKeyChanges, ApiKeyReads } from '../ports/store/api-keys.js';
 import { ConflictError } from '../ports/store/change.js';
 import type { StoreFor } from '../ports/store/store.js';
@@ -30,6 +30,8 @@ export interface NewApiKey {
   readonly relayerIds: readonly string[];
   /** Null: never. */
   readonly expiresAtMs: number | null;
+  /** Addresses and ranges; empty: all. */
+  readonly allowedAddresses: readonly string[];
 }
 
 /** A created key and its text, which is stored nowhere but in a sealed response. */
@@ -41,11 +43,15 @@ export interface ApiKeyCreated {
 /** The last time that RFC 3339 can express. */
 const lastMs = Date.parse('9999-12-31T23:59:59.999Z');
 
+/** The maximum number of addresses and ranges of a key. */
+const maxAddresses = 100;
+
 /**
  * Creates a key. Its text is in the result and nowhere else, except in a response that `saveResponse` stores.
  *
- * A key cannot grant more than it has: the creator's key needs every granted scope, and must not expire earlier. A null creator is the
- * operator at the command line, who may grant everything. Throws `FIELD_INVALID`, and `forbidden` SCOPE_MISSING.
+ * A key cannot grant more than it has: the creator's key needs every granted scope, must not expire earlier, and must be allowed from every
+ * granted address. A null creator is the operator at the command line, who may grant everything. Throws `FIELD_INVALID`, and `forbidden`
+ * SCOPE_MISSING.
  */
 export async function createApiKey(
   deps: ApiKeyDeps,
@@ -79,17 +85,20 @@ export function apiKeyFrom(wanted: NewApiKey, id: string, nowMs: number, created
     createdAtMs: nowMs,
     expiresAtMs: wanted.expiresAtMs,
     createdBy,
+    allowedAddresses: [...new Set(wanted.allowedAddresses)],
+    lastUsedAtMs: null,
   };
   return { apiKey, text };
 }
 
 /** Checks a requested key. Throws `FIELD_INVALID` naming every field that is wrong. */
-export function checkNewApiKey({ name, scopes, relayerIds, expiresAtMs }: NewApiKey, nowMs: number): void {
+export function checkNewApiKey({ name, scopes, relayerIds, expiresAtMs, allowedAddresses }: NewApiKey, nowMs: number): void {
   readAll({
     name: () => checkText('name', name, syntaxes.name),
     relayerIds: () => checkRelayerIds(relayerIds),
     scopes: () => checkScopes(scopes, relayerIds),
     expiresAt: () => checkEnd(expiresAtMs, nowMs),
+    allowedAddresses: () => checkAddresses(allowedAddresses),
   });
 }
 
@@ -100,13 +109,18 @@ function checkScopes(scopes: readonly Scope[], relayerIds: readonly string[]): v
   }
 }
 
+function checkAddresses(addresses: readonly string[]): void {
+  if (addresses.length > maxAddresses) throw invalidField('allowed_addresses', `must name at most ${maxAddresses} addresses or ranges`);
+  readEach(addresses, (text, index) => checkText(`allowed_addresses[${index}]`, text, syntaxes.address_range));
+}
+
 function checkEnd(expiresAtMs: number | null, nowMs: number): void {
   if (expiresAtMs === null) return;
   if (expiresAtMs <= nowMs) throw invalidField('expires_at', 'must not be in the past');
   if (expiresAtMs > lastMs) throw invalidField('expires_at', 'must be before the year 10000');
 }
 
-function checkCreator({ scopes, expiresAtMs }: NewApiKey, creator: Principal): void {
+function checkCreator({ scopes, expiresAtMs, allowedAddresses }: NewApiKey, creator: Principal): void {
   const missing = scopes.find((scope) => !creator.scopes.has(scope));
   if (missing !== undefined) {
     throw new DomainError('forbidden', 'SCOPE_MISSING', `your API key lacks the scope ${missing}, so it cannot grant it`, {
@@ -117,6 +131,14 @@ function checkCreator({ scopes, expiresAtMs }: NewApiKey, creator: Principal): v
     const last = new Date(creator.expiresAtMs).toISOString();
     throw invalidField('expires_at', `must be set to ${last} or earlier, because your API key expires then`);
   }
+  const { addresses } = creator;
+  if (addresses === null) return;
+  if (allowedAddresses.length === 0)
+    throw invalidField('allowed_addresses', 'must be set, because your API key is limited to some addresses');
+  readEach(allowedAddresses, (range, index) => {
+    if (!addresses.covers(range))
+      throw invalidField(`allowed_addresses[${index}]`, `${range} is not within the addresses that your API key is limited to`);
+  });
 }
 
 /**

@@ -9,6 +9,7 @@ const bootstrapPrincipal: Principal = {
   name: 'bootstrap',
   scopes: new Set(everyScope),
   relayers: null,
+  addresses: null,
   expiresAtMs: null,
   ended: null,
 };
@@ -46,6 +47,8 @@ export function createAuthenticate({ bootstrap, keys, clock }: AuthenticateDeps)
     const held = id === undefined ? undefined : keys.find(id);
     if (held === undefined || !areSameDigests(digest, held.digest)) return undefined;
     const { expiresAtMs } = held.principal;
-    return expiresAtMs !== null && expiresAtMs <= clock.nowMs() ? undefined : held.principal;
+    if (expiresAtMs !== null && expiresAtMs <= clock.nowMs()) return undefined;
+    held.noteUse();
+    return held.principal;
   };
 }

@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { DomainError } from '../errors/errors.js';
-import type { ApiKeyReads } from '../ports/store/api-keys.js';
+import type { ApiKeyChanges, ApiKeyReads } from '../ports/store/api-keys.js';
+import type { StoreFor } from '../ports/store/store.js';
 import { type ApiKey, principalFromApiKey } from '../records/api-key.js';
 import type { Principal } from '../records/principal.js';
 import type { DurationClock } from '../work/clock.js';
@@ -11,16 +12,26 @@ import type { Timers } from '../work/timers.js';
 /** The maximum delay before a key that the command line created or deleted takes effect. */
 const reloadIntervalMs = 2_000;
 
+/** How often uses of keys are looked through, and by how much a use must be later than the stored one to be written. */
+const usesIntervalMs = 10_000;
+const useStepMs = 60_000;
+
 /** A key that callers can present. */
 export interface HeldKey {
   /** 64 hex digits. */
   readonly digest: string;
   readonly principal: Principal;
+  /** Remembers that a call had the key; the ring stores it later. */
+  noteUse(): void;
 }
 
 interface EndableKey extends HeldKey {
   /** Ends the streams that the key opened. `reason`: the error for their callers; absent: the key was revoked. */
   end(reason?: DomainError): void;
+  /** When a call last had the key, by the clock of durations; null: none had it since the start. */
+  usedAtMs: number | null;
+  /** The last use that was in the store when the keys were read. */
+  storedUseMs: number | null;
 }
 
 /**
@@ -45,7 +56,7 @@ export interface KeyRing {
 
 /** The dependencies of the key ring. */
 export interface KeyRingDeps {
-  readonly store: { readonly read: ApiKeyReads };
+  readonly store: StoreFor<ApiKeyReads, Pick<ApiKeyChanges, 'noteApiKeyUse'>>;
   readonly clock: DurationClock;
   readonly timers: Timers;
   readonly staleAfterMs: number;
@@ -58,6 +69,7 @@ export function createKeyRing({ store, clock, timers, staleAfterMs, log }: KeyRi
   /** Counts this process's changes: keys that were read before a change are out of date. */
   let changes = 0;
   let reloading: Repeating | undefined;
+  let storing: Repeating | undefined;
   let isUnreadable = false;
   /** When the last read that succeeded began. */
   let seenAtMs = Number.NEGATIVE_INFINITY;
@@ -89,7 +101,7 @@ export function createKeyRing({ store, clock, timers, staleAfterMs, log }: KeyRi
       if (changes !== seen) continue;
       noteSeen(askedAtMs);
       const before = held;
-      held = new Map(keys.map((key) => [key.id, before.get(key.id) ?? heldFrom(key)]));
+      held = new Map(keys.map((key) => [key.id, heldAgain(before.get(key.id), key) ?? heldFrom(key, clock)]));
       for (const [id, key] of before) if (!held.has(id) || hasExpired(key)) key.end();
       return;
     }
@@ -114,6 +126,23 @@ export function createKeyRing({ store, clock, timers, staleAfterMs, log }: KeyRi
     isUnreadable = true;
   }
 
+  /**
+   * Stores when keys were used: what another instance has stored within the last minute is left. A separate task, so that a write that
+   * fails or hangs holds no read of keys up, and no call.
+   */
+  async function storeUses(): Promise<void> {
+    const uses = [...held].flatMap(([id, { usedAtMs, storedUseMs }]) => {
+      if (usedAtMs === null) return [];
+      const atMs = Math.floor(clock.nowMs() - (clock.elapsedMs() - usedAtMs));
+      return storedUseMs !== null && atMs - storedUseMs < useStepMs ? [] : [{ id, atMs }];
+    });
+    if (uses.length > 0) await store.commit(uses.map(({ id, atMs }) => store.change.noteApiKeyUse(id, atMs)));
+    for (const { id, atMs } of uses) {
+      const key = held.get(id);
+      if (key !== undefined) key.storedUseMs = atMs;
+    }
+  }
+
   return {
     find(id) {
       if (isStale()) throw cannotBeChecked();
@@ -121,7 +150,7 @@ export function createKeyRing({ store, clock, timers, staleAfterMs, log }: KeyRi
     },
     add(key) {
       changes += 1;
-      held.set(key.id, heldFrom(key));
+      held.set(key.id, heldFrom(key, clock));
     },
     remove(id) {
       changes += 1;
@@ -131,10 +160,12 @@ export function createKeyRing({ store, clock, timers, staleAfterMs, log }: KeyRi
     async start() {
       await load();
       reloading = repeat(reload, reloadIntervalMs, { onError: logOnce, runsAtOnce: false });
+      const onError = (error: unknown) => log.debug({ err: error }, 'the last use of API keys was not stored; retrying');
+      storing = repeat(storeUses, usesIntervalMs, { onError, runsAtOnce: false });
     },
     readAgain: () => reloading?.wake(),
     async stop() {
-      await reloading?.stop();
+      await Promise.all([reloading?.stop(), storing?.stop()]);
       // Last: a read that ends meanwhile sets the timer again.
       stopEnding();
     },
@@ -146,9 +177,25 @@ function cannotBeChecked(): DomainError {
   return new DomainError('unavailable', 'SERVICE_UNAVAILABLE', sentence);
 }
 
-function heldFrom(key: ApiKey): EndableKey {
+/** A key that was read again, as it is held. */
+function heldAgain(held: EndableKey | undefined, { lastUsedAtMs }: ApiKey): EndableKey | undefined {
+  if (held !== undefined) held.storedUseMs = lastUsedAtMs;
+  return held;
+}
+
+function heldFrom(key: ApiKey, clock: DurationClock): EndableKey {
   const ended = new AbortController();
   // Every stream of the key listens to the signal; Node warns of more than ten listeners.
   setMaxListeners(0, ended.signal);
-  return { digest: key.digest, principal: principalFromApiKey(key, ended.signal), end: (reason) => ended.abort(reason) };
+  const held: EndableKey = {
+    digest: key.digest,
+    principal: principalFromApiKey(key, ended.signal),
+    end: (reason) => ended.abort(reason),
+    noteUse() {
+      held.usedAtMs = clock.elapsedMs();
+    },
+    usedAtMs: null,
+    storedUseMs: key.lastUsedAtMs,
+  };
+  return held;
 }

@@ -53,6 +53,7 @@ export const reasonRules = {
   CREDENTIALS_INVALID: { retry: 'never' },
   SCOPE_MISSING: { retry: 'never', metadata: ['scope'] },
   RELAYER_NOT_ALLOWED: { retry: 'never', optional: ['relayer_id'] },
+  ADDRESS_NOT_ALLOWED: { retry: 'never', metadata: ['address'] },
   RATE_LIMITED: { retry: 'after_delay', metadata: ['requests_per_second', 'burst', 'retry_after_ms'] },
   BODY_TOO_LARGE: { retry: 'never', metadata: ['limit_bytes'] },
   CONTENT_TYPE_UNSUPPORTED: { retry: 'never' },

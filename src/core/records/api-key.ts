@@ -1,7 +1,8 @@
 import { hash, randomBytes } from 'node:crypto';
+import { addressRangesFrom } from '../text/address-ranges.js';
 import type { Principal, Scope } from './principal.js';
 
-/** An API key as stored. It never changes; only its holder knows its text. */
+/** An API key as stored. Nothing of it changes but its last use; only its holder knows its text. */
 export interface ApiKey {
   /** UUID v7; the text contains it. */
   readonly id: string;
@@ -18,6 +19,10 @@ export interface ApiKey {
   readonly expiresAtMs: number | null;
   /** The id of the key that created it, `bootstrap` for the operator's own; null: the command line did, or it is not known. */
   readonly createdBy: string | null;
+  /** Addresses and ranges from which it may be used; empty: all. */
+  readonly allowedAddresses: readonly string[];
+  /** Null: not known. */
+  readonly lastUsedAtMs: number | null;
 }
 
 const secretBytes = 32;
@@ -53,8 +58,11 @@ export function areSameDigests(a: string, b: string): boolean {
  * Signers and networks belong to no relayer, so `admin` would lift the key's list of relayers: a stored key that has both acts without
  * `admin`.
  */
-export function principalFromApiKey({ id, name, scopes, relayerIds, expiresAtMs }: ApiKey, ended: AbortSignal | null): Principal {
-  const all = { keyId: id, name, expiresAtMs, ended };
+export function principalFromApiKey(key: ApiKey, ended: AbortSignal | null): Principal {
+  const { id, name, scopes, relayerIds, expiresAtMs, allowedAddresses } = key;
+  // A stored list that the API does not accept allows no address.
+  const addresses = allowedAddresses.length === 0 ? null : (addressRangesFrom(allowedAddresses) ?? addressRangesFrom([]));
+  const all = { keyId: id, name, addresses, expiresAtMs, ended };
   if (relayerIds.length === 0) return { ...all, scopes: new Set(scopes), relayers: null };
   return { ...all, scopes: new Set(scopes.filter((scope) => scope !== 'admin')), relayers: new Set(relayerIds) };
 }

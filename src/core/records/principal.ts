@@ -1,4 +1,5 @@
 import { DomainError } from '../errors/errors.js';
+import type { AddressRanges } from '../text/address-ranges.js';
 import { shownName } from '../text/safe-text.js';
 
 /** A permission of an API key. */
@@ -16,6 +17,8 @@ export interface Principal {
   readonly scopes: ReadonlySet<Scope>;
   /** The relayers it may use; null: all. */
   readonly relayers: ReadonlySet<string> | null;
+  /** The addresses from which it may call; null: all. */
+  readonly addresses: AddressRanges | null;
   /** When the key expires; null: never. */
   readonly expiresAtMs: number | null;
   /** Aborts when the key is revoked or expires, or can be checked no more; it ends the caller's streams. Null: never. */

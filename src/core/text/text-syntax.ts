@@ -1,4 +1,5 @@
 import { invalidField } from '../errors/errors.js';
+import { addressRangesFrom } from './address-ranges.js';
 import { bytesFromBase58 } from './base58.js';
 import { controls, httpUrlFrom, httpUrlPattern, nodeUrlPattern } from './http-url.js';
 
@@ -54,6 +55,11 @@ export const syntaxes = {
     shownPattern: new RegExp(String.raw`^[Hh][Tt][Tt][Pp][Ss]?://[^\s${controls}/?#@\\]+(?:[/?#\\][^\s${controls}]*)?$`, 'u'),
     maxLength: 2048,
     description: 'must begin with http:// or https://',
+  },
+  address_range: {
+    pattern: /^[0-9A-Fa-f.:]{2,45}(?:\/[0-9]{1,3})?$/u,
+    accepts: (text) => addressRangesFrom([text]) !== null,
+    description: 'must be an IP address, or one with the length of a prefix, such as 10.0.0.0/8',
   },
   json_rpc_version: { pattern: /^2\.0$/u, description: 'must be 2.0' },
   external_id: { pattern: /^[\x21-\x7e]{1,128}$/u, description: 'must be 1 to 128 visible ASCII characters' },

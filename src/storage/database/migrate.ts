@@ -13,6 +13,7 @@ import { configRevision } from '../migrations/0010-config-revision.js';
 import { receivers } from '../migrations/0011-receivers.js';
 import { callerSignatures } from '../migrations/0012-caller-signatures.js';
 import { newestVersions } from '../migrations/0013-newest-versions.js';
+import { keyUse } from '../migrations/0014-key-use.js';
 import type { Dialect } from '../sql/dialect.js';
 
 /**
@@ -39,6 +40,7 @@ export function migrationsFor(dialect: Dialect): Record<string, Migration> {
     '0011-receivers': receivers(dialect),
     '0012-caller-signatures': callerSignatures,
     '0013-newest-versions': newestVersions(dialect),
+    '0014-key-use': keyUse,
   };
 }
 

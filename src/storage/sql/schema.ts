@@ -245,6 +245,9 @@ export interface ApiKeyTable {
   created_at_ms: number;
   expires_at_ms: number | null;
   created_by: string | null;
+  /** JSON of `string[]`; null: of an earlier version. */
+  allowed_addresses: string | null;
+  last_used_at_ms: number | null;
 }
 
 /** A relayer, a signer or a network that the API wrote. */

@@ -1,7 +1,7 @@
 import type { Kysely, Selectable } from 'kysely';
 import type { ApiKeyChanges, ApiKeyReads } from '../../core/ports/store/api-keys.js';
 import type { ApiKey } from '../../core/records/api-key.js';
-import { BoundChange, guarded } from '../sql/bound-change.js';
+import { BoundChange, guarded, step } from '../sql/bound-change.js';
 import { json, recordMapping } from '../sql/record-mapping.js';
 import type { ApiKeyTable, Schema } from '../sql/schema.js';
 import { pick, type Query, statement } from '../sql/statement.js';
@@ -18,6 +18,12 @@ const apiKeyMapping = recordMapping<ApiKey, ApiKeyRow>({
   createdAtMs: 'created_at_ms',
   expiresAtMs: 'expires_at_ms',
   createdBy: 'created_by',
+  allowedAddresses: {
+    column: 'allowed_addresses',
+    write: (value) => JSON.stringify(value),
+    read: (stored: string | null) => (stored === null ? [] : JSON.parse(stored)),
+  },
+  lastUsedAtMs: 'last_used_at_ms',
 });
 
 /** Statements on API keys. */
@@ -31,6 +37,14 @@ export function apiKeyStatements(db: Kysely<Schema>) {
         .updateTable('api_keys')
         .set((eb) => ({ name: eb.ref('name') }))
         .where('id', '=', values.id),
+    ),
+
+    use: statement<{ id: string; last_used_at_ms: number }, never>('api_keys_use', (values) =>
+      db
+        .updateTable('api_keys')
+        .set({ last_used_at_ms: values.last_used_at_ms })
+        .where('id', '=', values.id)
+        .where((eb) => eb.or([eb('last_used_at_ms', 'is', null), eb('last_used_at_ms', '<', values.last_used_at_ms)])),
     ),
 
     delete: statement<{ id: string }, never>('api_keys_delete', (values) => db.deleteFrom('api_keys').where('id', '=', values.id)),
@@ -54,6 +68,7 @@ export function apiKeyChanges(statements: Statements): ApiKeyChanges {
   return {
     insertApiKey: (key) => new BoundChange('insertApiKey', [guarded(statements.insert, apiKeyMapping.toRow(key))]),
     holdApiKey: (id) => new BoundChange('holdApiKey', [guarded(statements.hold, { id })]),
+    noteApiKeyUse: (id, usedAtMs) => new BoundChange('noteApiKeyUse', [step(statements.use, { id, last_used_at_ms: usedAtMs })]),
     deleteApiKey: (id) => new BoundChange('deleteApiKey', [guarded(statements.delete, { id })]),
   };
 }

@@ -13,7 +13,7 @@ import { anApiKey, silentLog } from '../../support/stored-samples.js';
 import { temporaryFolder } from '../../support/temporary-folder.js';
 
 const nowMs = Date.parse('2026-01-01T00:00:00Z');
-const wanted: NewApiKey = { name: 'shop', scopes: ['sign'], relayerIds: [], expiresAtMs: null };
+const wanted: NewApiKey = { name: 'shop', scopes: ['sign'], relayerIds: [], expiresAtMs: null, allowedAddresses: [] };
 
 async function openDeps(test: TestContext) {
   const { store } = await openStore(`sqlite:${join(await temporaryFolder(), 'relayer.db')}`, { log: silentLog });
@@ -34,7 +34,10 @@ async function openDeps(test: TestContext) {
 
 /** The caller whose key has these properties. */
 function caller(over: Partial<ApiKey>): Principal {
-  return principalFromApiKey({ id: 'k', digest: '', createdAtMs: 0, createdBy: null, ...wanted, scopes: ['admin'], ...over }, null);
+  return principalFromApiKey(
+    { id: 'k', digest: '', createdAtMs: 0, createdBy: null, lastUsedAtMs: null, ...wanted, scopes: ['admin'], ...over },
+    null,
+  );
 }
 
 async function reasonOf(work: Promise<unknown>): Promise<string> {

@@ -11,7 +11,7 @@ const bootstrap = { apiKey: bootstrapKey, apiKeyNext: nextBootstrapKey };
 const id = '0193a7c2-5a4e-7c3b-8f21-3d5c9b1e7a60';
 const noKeys = { find: () => undefined };
 
-function withKey(text: string, over: Partial<ApiKey>, nowMs = 1_000) {
+function withKey(text: string, over: Partial<ApiKey>, nowMs = 1_000, noteUse = () => {}) {
   const digest = keyDigest(text);
   const key: ApiKey = {
     id,
@@ -22,9 +22,11 @@ function withKey(text: string, over: Partial<ApiKey>, nowMs = 1_000) {
     createdAtMs: 0,
     expiresAtMs: null,
     createdBy: null,
+    allowedAddresses: [],
+    lastUsedAtMs: null,
     ...over,
   };
-  const find = (wanted: string) => (wanted === id ? { digest, principal: principalFromApiKey(key, null) } : undefined);
+  const find = (wanted: string) => (wanted === id ? { digest, principal: principalFromApiKey(key, null), noteUse } : undefined);
   return createAuthenticate({ bootstrap, keys: { find }, clock: { ...systemClock, nowMs: () => nowMs } });
 }
 
@@ -57,12 +59,16 @@ test('authenticate: accepts a stored key by its whole text only', () => {
   const text = newKeyText(id);
   assert.match(text, /^rk_0193a7c25a4e7c3b8f213d5c9b1e7a60_[A-Za-z0-9_-]{43}$/);
   assert.equal(keyIdOf(text), id);
-  const authenticate = withKey(text, { relayerIds: ['r1'] });
+  let uses = 0;
+  const authenticate = withKey(text, { relayerIds: ['r1'] }, 1_000, () => {
+    uses += 1;
+  });
   assert.deepEqual(authenticate(text), {
     keyId: id,
     name: 'shop',
     scopes: new Set(['sign']),
     relayers: new Set(['r1']),
+    addresses: null,
     expiresAtMs: null,
     ended: null,
   });
@@ -70,12 +76,15 @@ test('authenticate: accepts a stored key by its whole text only', () => {
   const other = newKeyText('0193a7c2-5a4e-7c3b-8f21-3d5c9b1e7a61');
   for (const token of [newKeyText(id), `${text}A`, text.slice(0, -1), text.toUpperCase(), other, id])
     assert.equal(authenticate(token), undefined);
+  assert.equal(uses, 1, 'a wrong key is no use');
 });
 
 test('authenticate: accepts a key until it expires', () => {
   const text = newKeyText(id);
   assert.equal(withKey(text, { expiresAtMs: 1_000 }, 999)(text)?.keyId, id);
-  assert.equal(withKey(text, { expiresAtMs: 1_000 }, 1_000)(text), undefined);
+  assert.equal(withKey(text, { expiresAtMs: 1_000 }, 1_000, () => assert.fail('an expired key is not used'))(text), undefined);
+  const unreadable = withKey(text, { allowedAddresses: ['no address'] })(text);
+  assert.equal(unreadable?.addresses?.includes('127.0.0.1'), false, 'a stored list that is none allows no address');
 });
 
 test('authenticate: a principal does not contain its key', () => {

@@ -4,20 +4,26 @@ import { createKeyRing } from '../../../src/core/access/key-ring.js';
 import type { ApiKey } from '../../../src/core/records/api-key.js';
 import { monotonicMs } from '../../../src/core/work/clock.js';
 import { backgroundTimers } from '../../../src/core/work/timers.js';
-import { silentLog } from '../../support/stored-samples.js';
+import { anApiKey, silentLog } from '../../support/stored-samples.js';
 import { waitFor } from '../../support/wait-for.js';
 
 const time = { clock: { nowMs: Date.now, elapsedMs: monotonicMs }, timers: backgroundTimers };
 
 function aKey(id: string): ApiKey {
-  return { id, name: id, scopes: ['sign'], relayerIds: [], digest: 'ab'.repeat(32), createdAtMs: 0, expiresAtMs: null, createdBy: null };
+  return anApiKey({ id, name: id, scopes: ['sign'] });
+}
+
+/** A store that only reads. */
+function readOf(apiKeys: () => Promise<readonly ApiKey[]>) {
+  const fail = () => assert.fail('no key was used');
+  return { read: { apiKeys }, change: { noteApiKeyUse: fail }, commit: fail };
 }
 
 /** Starts a key ring whose reads the test answers, one after the other; each answer waits for its read. */
 function startAnswered(test: TestContext) {
   const reads: ((keys: readonly ApiKey[]) => void)[] = [];
   const apiKeys = () => new Promise<readonly ApiKey[]>((resolve) => reads.push(resolve));
-  const ring = createKeyRing({ store: { read: { apiKeys } }, ...time, staleAfterMs: 30_000, log: silentLog });
+  const ring = createKeyRing({ store: readOf(apiKeys), ...time, staleAfterMs: 30_000, log: silentLog });
   test.after(() => ring.stop());
   let hasStarted = false;
   const started = ring.start().then(() => {
@@ -52,7 +58,7 @@ test('key ring: a key added during a read stays', async (test) => {
 
 test('key ring: removing a key ends its streams and no others', async (test) => {
   const ring = createKeyRing({
-    store: { read: { apiKeys: async () => [aKey('one'), aKey('two')] } },
+    store: readOf(async () => [aKey('one'), aKey('two')]),
     ...time,
     staleAfterMs: 30_000,
     log: silentLog,
@@ -66,7 +72,7 @@ test('key ring: removing a key ends its streams and no others', async (test) => 
 
 test('key ring: start fails if the store cannot be read', async () => {
   const apiKeys = () => Promise.reject(new Error('no disk'));
-  await assert.rejects(createKeyRing({ store: { read: { apiKeys } }, ...time, staleAfterMs: 30_000, log: silentLog }).start(), /no disk/);
+  await assert.rejects(createKeyRing({ store: readOf(apiKeys), ...time, staleAfterMs: 30_000, log: silentLog }).start(), /no disk/);
 });
 
 for (const [how, fail] of [
@@ -90,7 +96,7 @@ for (const [how, fail] of [
     };
     let read: () => Promise<readonly ApiKey[]> = async () => [aKey('one')];
     const ring = createKeyRing({
-      store: { read: { apiKeys: () => read() } },
+      store: readOf(() => read()),
       clock: { nowMs: () => nowMs, elapsedMs: () => nowMs },
       timers: { after },
       staleAfterMs: 30_000,
@@ -128,7 +134,7 @@ test('key ring: an outage is logged once, keeps the keys, and the next one is lo
     if (isAway) throw new Error('no disk');
     return [aKey('one')];
   };
-  const ring = createKeyRing({ store: { read: { apiKeys } }, ...time, staleAfterMs: 30_000, log });
+  const ring = createKeyRing({ store: readOf(apiKeys), ...time, staleAfterMs: 30_000, log });
   test.after(() => ring.stop());
   await ring.start();
   const readTwice = async () => {
@@ -156,7 +162,7 @@ test('key ring: an expired key ends its streams at the next read', async (test) 
   let nowMs = 999;
   const one = { ...aKey('one'), expiresAtMs: 1_000 };
   const ring = createKeyRing({
-    store: { read: { apiKeys: async () => [one] } },
+    store: readOf(async () => [one]),
     ...time,
     clock: { ...time.clock, nowMs: () => nowMs },
     staleAfterMs: 30_000,
@@ -170,4 +176,74 @@ test('key ring: an expired key ends its streams at the next read', async (test) 
   nowMs = 1_000;
   ring.readAgain();
   await waitFor('the end', () => (ended?.aborted === true ? true : undefined));
+});
+
+test('key ring: the use of a key is stored once a minute, by whichever instance is first, and a write that fails or hangs holds nothing up', async (test) => {
+  let nowMs = 1_000_000;
+  test.mock.timers.enable({ apis: ['setTimeout'] });
+  const stored = new Map<string, number | null>([
+    ['one', null],
+    ['two', null],
+  ]);
+  const writes: string[] = [];
+  let fails: 'no' | 'fails' | 'hangs' = 'no';
+  const ring = createKeyRing({
+    store: {
+      read: { apiKeys: async () => [...stored].map(([id, lastUsedAtMs]) => ({ ...aKey(id), lastUsedAtMs })) },
+      change: { noteApiKeyUse: (id: string, atMs: number) => ({ name: 'noteApiKeyUse', id, atMs }) as never },
+      async commit(changes) {
+        if (fails === 'fails') throw new Error('disk full');
+        if (fails === 'hangs') return new Promise(() => undefined) as never;
+        for (const { id, atMs } of changes as unknown as { id: string; atMs: number }[]) {
+          writes.push(`${id} ${atMs}`);
+          stored.set(id, atMs);
+        }
+        return [] as never;
+      },
+    },
+    clock: { nowMs: () => nowMs, elapsedMs: () => nowMs - 999_000 },
+    timers: { after: () => () => undefined },
+    staleAfterMs: 30_000,
+    log: silentLog,
+  });
+  await ring.start();
+  const settle = async () => {
+    for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  };
+  const pass = async (ms: number) => {
+    for (let passed = 0; passed < ms; passed += 1_000) {
+      nowMs += 1_000;
+      test.mock.timers.tick(1_000);
+      await settle();
+    }
+  };
+  await pass(60_000);
+  assert.deepEqual(writes, [], 'no key was used');
+  for (let call = 0; call < 100; call += 1) ring.find('one')?.noteUse();
+  await pass(10_000);
+  assert.deepEqual(writes.splice(0), ['one 1060000']);
+  for (let second = 0; second < 120; second += 1) {
+    ring.find('one')?.noteUse();
+    await pass(1_000);
+  }
+  assert.equal(writes.splice(0).length, 2, 'two minutes of calls');
+  stored.set('two', nowMs);
+  await pass(10_000);
+  ring.find('two')?.noteUse();
+  await pass(10_000);
+  assert.deepEqual(writes, [], 'another instance has just stored a use');
+  fails = 'fails';
+  await pass(60_000);
+  ring.find('one')?.noteUse();
+  const usedAtMs = nowMs;
+  await pass(60_000);
+  assert.notEqual(ring.find('one'), undefined);
+  fails = 'no';
+  await pass(10_000);
+  assert.deepEqual(writes.splice(0), [`one ${usedAtMs}`], 'stored with the time of the use once the store can be written');
+  fails = 'hangs';
+  await pass(60_000);
+  ring.find('one')?.noteUse();
+  await pass(120_000);
+  assert.notEqual(ring.find('one'), undefined);
 });

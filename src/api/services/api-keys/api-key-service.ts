@@ -38,12 +38,13 @@ export function createApiKeyService(deps: ApiKeyServiceDeps): ServiceImpl<typeof
   return {
     createApiKey: replayable(ApiKeyService.method.createApiKey, async (request, context, saveResponse) => {
       const wanted = newApiKeyFromProto(request);
-      const { relayerIds, expiresAtMs } = wanted;
+      const { relayerIds, expiresAtMs, allowedAddresses } = wanted;
       Object.assign(callOf(context).auditFacts, {
         name: shownName(wanted.name),
         scopes: wanted.scopes.join(' '),
         relayers: relayerIds.length === 0 ? 'all' : relayerIds.map(shownName).join(' '),
         expires_at: expiresAtMs === null ? 'never' : new Date(expiresAtMs).toISOString(),
+        addresses: allowedAddresses.length === 0 ? 'all' : allowedAddresses.map(shownName).join(' '),
       });
       const created = await createApiKey(deps, wanted, principalOf(context), (one) => saveResponse(() => answerOf(one)));
       return answerOf(created);
@@ -76,8 +77,9 @@ export function createApiKeyService(deps: ApiKeyServiceDeps): ServiceImpl<typeof
 }
 
 /** Returns the key that a request asks for. Throws `FIELD_INVALID`. */
-export function newApiKeyFromProto({ name, scopes, relayerIds, expiresAt }: CreateApiKeyRequest): NewApiKey {
-  return { name, scopes: scopesFromProto(scopes), relayerIds, expiresAtMs: expiresAt === undefined ? null : timeMsOf(expiresAt) };
+export function newApiKeyFromProto({ name, scopes, relayerIds, expiresAt, allowedAddresses }: CreateApiKeyRequest): NewApiKey {
+  const expiresAtMs = expiresAt === undefined ? null : timeMsOf(expiresAt);
+  return { name, scopes: scopesFromProto(scopes), relayerIds, expiresAtMs, allowedAddresses };
 }
 
 function answerOf({ apiKey, text }: ApiKeyCreated) {
@@ -109,7 +111,8 @@ function scopesFromProto(wanted: readonly ApiKeyScope[]): readonly Scope[] {
 const listing: Listing<DomainApiKey, ApiKey> = { desc: ApiKeySchema, record: protoOfApiKey, idOf: ({ id }) => id };
 
 /** Without the key itself, which only its creation returns. */
-function protoOfApiKey({ id, name, scopes, relayerIds, createdAtMs, expiresAtMs, createdBy }: DomainApiKey): ApiKey {
+function protoOfApiKey(key: DomainApiKey): ApiKey {
+  const { id, name, scopes, relayerIds, createdAtMs, expiresAtMs, createdBy, allowedAddresses, lastUsedAtMs } = key;
   return create(ApiKeySchema, {
     id,
     name,
@@ -118,5 +121,7 @@ function protoOfApiKey({ id, name, scopes, relayerIds, createdAtMs, expiresAtMs,
     createdAt: timestampFromMs(createdAtMs),
     ...presentTime('expiresAt', expiresAtMs),
     ...present('createdBy', createdBy),
+    allowedAddresses: [...allowedAddresses],
+    ...presentTime('lastUsedAt', lastUsedAtMs),
   });
 }

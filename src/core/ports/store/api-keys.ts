@@ -7,6 +7,8 @@ export interface ApiKeyChanges {
   insertApiKey(key: ApiKey): Change;
   /** Changes nothing; fails if the key is gone, and lets it be deleted only after this commit. */
   holdApiKey(id: string): Change;
+  /** Stores the last use of a key, unless a later one is stored or the key is gone. */
+  noteApiKeyUse(id: string, usedAtMs: number): Change;
   /** Fails if it is gone. */
   deleteApiKey(id: string): Change;
 }

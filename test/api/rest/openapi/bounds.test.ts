@@ -325,6 +325,11 @@ const trialsOfOne: Readonly<Record<string, Trial>> = {
   'CreateNotificationRequest.relayer_ids minItems': relayersOfNotification,
   'CreateNotificationRequest.relayer_ids maxItems': relayersOfNotification,
   'CreateApiKeyRequest.scopes minItems': trial('CreateApiKeyRequest', 'scopes', (size) => ({ name: 'n', scopes: listOf('sign')(size) })),
+  'CreateApiKeyRequest.allowed_addresses maxItems': trial('CreateApiKeyRequest', 'allowed_addresses', (size) => ({
+    name: 'n',
+    scopes: ['sign'],
+    allowed_addresses: listOf('10.0.0.1')(size),
+  })),
   'CreateApiKeyRequest.relayer_ids maxItems': trial('CreateApiKeyRequest', 'relayer_ids', (size) => ({
     name: 'n',
     scopes: ['sign'],
