@@ -132,7 +132,7 @@ describe('the audit log', () => {
       outcome: 'OK',
     });
     const { api_key_id: _, ...key } = await facts('POST', '/api-keys', { name: 'x', scopes: ['sign'], relayer_ids: ['r1', 'r2'] });
-    assert.deepEqual(key, { name: 'x', scopes: 'sign', relayers: 'r1 r2', expires_at: 'never', outcome: 'OK' });
+    assert.deepEqual(key, { name: 'x', scopes: 'sign', relayers: 'r1 r2', expires_at: 'never', addresses: 'all', outcome: 'OK' });
     assert.deepEqual(await facts('PATCH', '/relayers/r2', { paused: true }), {
       relayer_id: 'r2',
       changed: 'paused',
