@@ -21,6 +21,8 @@ import { join } from 'node:path';
  * first. Most of them wait for blocks and deadlines, so their length is what counts, not their work.
  */
 const processes: Readonly<Record<string, readonly string[]>> = {
+  e2e: ['test/e2e/'],
+  engine: ['test/engine/'],
   'e2e-solana': ['test/e2e/solana'],
   'e2e-stellar': ['test/e2e/stellar'],
   'e2e-stops': ['test/e2e/stop', 'test/e2e/certificate'],
@@ -43,8 +45,6 @@ const processes: Readonly<Record<string, readonly string[]>> = {
   postgres: ['test/storage/postgres'],
   'engine-leases': ['test/engine/leases/'],
   'engine-waits': ['test/engine/solana', 'test/engine/fee-bump'],
-  engine: ['test/engine/'],
-  e2e: ['test/e2e/'],
   sandbox: ['test/e2e/sandbox', 'test/examples/'],
   traces: ['test/e2e/traces', 'test/e2e/waiting'],
   api: ['test/api/'],
