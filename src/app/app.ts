@@ -48,10 +48,8 @@ import { createRecordEvents, openStorage, startHousekeeping } from './open-stora
 import { createReconciler } from './reconcile.js';
 import { figuresOf, measureReadiness } from './shown-state.js';
 
-/** How long running calls, webhook deliveries and node calls may continue during a shutdown. */
-const shutdownDeadlineMs = 9_000;
-/** How long closing the database and sending the last traces may take after that. */
-const shutdownClosingMs = 400;
+/** How long calls, webhook deliveries and node calls may go on during a shutdown; and after that, closing the database and the traces. */
+const shutdownLimits = { deadlineMs: 9_000, closingMs: 400 };
 /** The parts that tests may wrap; nothing else does. */
 export interface AppParts {
   readonly openInstance: typeof openInstance;
@@ -75,6 +73,8 @@ export interface App {
   readonly broken: Promise<Error>;
   /** Reads the files of the TLS certificate now; without TLS it does nothing. */
   renewCertificate(): Promise<void>;
+  /** Shows that it is not ready, asks HTTP/1 callers to connect elsewhere, and goes on working until it is stopped. */
+  leave(): void;
   /** Accepts nothing new, lets running work end, and closes everything within 10 s, even if a part hangs. */
   stop(): Promise<void>;
 }
@@ -94,7 +94,7 @@ export async function startApp(
   const parts = { ...realParts, ...wrapped };
   const { clock, watchHeartbeatMs } = parts;
   const metrics = createMetrics({ version: packageVersion(), clock, audit: log.auditHealth });
-  const { onStop, stop, signal: shutdownSignal } = createShutdown({ log, deadlineMs: shutdownDeadlineMs, closingMs: shutdownClosingMs });
+  const { onStop, leave, leaving, stop, signal: shutdownSignal } = createShutdown({ log, ...shutdownLimits });
 
   try {
     // Observability.
@@ -165,7 +165,7 @@ export async function startApp(
     const writer = createDefinitionWriter({ store, version: stored.version, show: reconciler.follow });
     const readiness = createReadiness(() => measureReadiness(engine, store, { ...sharing, auditHealth: log.auditHealth }), {
       clock,
-      shutdownSignal,
+      leaving,
       isStoreAway: opened.isAway,
     });
     const health = createHealthService({ services: publishedServices, readiness, shutdownSignal });
@@ -222,14 +222,14 @@ export async function startApp(
     });
 
     // The server.
-    const { server, renewCertificate } = await openServer(context, handle, shutdownDeadlineMs);
+    const { server, renewCertificate } = await openServer(context, handle, { leaving, shutdownDeadlineMs: shutdownLimits.deadlineMs });
 
     // From here on this instance does its share of the work, and follows what others change.
     followOthers(context, { opened, writer, engine, feed, delivery, keys, inForce });
     onStop('work', () => leases.stop());
     onStop('work', () => server.stop());
     const address = await startWork(leases, server, opened.shared !== null);
-    return { ...address, relayers: directory.relayers(), broken: opened.lost, renewCertificate, stop };
+    return { ...address, relayers: directory.relayers(), broken: opened.lost, renewCertificate, leave, stop };
   } catch (error) {
     await stop();
     throw error;

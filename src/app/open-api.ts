@@ -112,7 +112,7 @@ export function openApi(parts: ApiParts): ReturnType<typeof createHandler> {
 export async function openServer(
   { settings, log, telemetry, onStop }: AppContext,
   handler: ServerOptions['handler'],
-  shutdownDeadlineMs: number,
+  ending: Pick<ServerOptions, 'leaving' | 'shutdownDeadlineMs'>,
 ) {
   const files = certificateFilesOf(settings);
   const certificate = files === null ? null : await readCertificate(files);
@@ -124,7 +124,7 @@ export async function openServer(
     newRequestId: systemIds.timeOrdered,
     log,
     meter: telemetry.meter,
-    shutdownDeadlineMs,
+    ...ending,
     connectionLimits: {
       total: await connectionsThatFit(),
       perAddress: settings.connectionsPerAddress,

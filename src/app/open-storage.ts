@@ -27,6 +27,7 @@ import { startRetention } from '../webhooks/retention.js';
 import type { AppContext } from './app-context.js';
 import { configInForce } from './config-in-force.js';
 import type { OpenedInstance, openInstance as OpenInstance } from './open-instance.js';
+import { openWhenReachable } from './wait-for-database.js';
 
 /** How long a webhook receiver may take to answer. */
 const webhookTimeoutMs = 15_000;
@@ -44,7 +45,7 @@ export async function openStorage(
 ) {
   const secretBox = createSecretBox(settings.storageEncryptionKey);
 
-  const opened = await openInstance(settings.databaseUrl, {
+  const options = {
     log,
     meter: telemetry.meter,
     clock,
@@ -56,7 +57,8 @@ export async function openStorage(
       version: packageVersion(),
       files: { hashes: keyedHashes(config.digests, settings.storageEncryptionKey), revision: config.revision },
     },
-  });
+  };
+  const opened = await openWhenReachable(settings.databaseUrl, () => openInstance(settings.databaseUrl, options), log);
   onStop('store', () => opened.store.close());
   const store = withSealedUrls(
     wakeOnEvents(opened.store, () => delivery.wake()),

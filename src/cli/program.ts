@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { packageVersion } from '../config/package-version.js';
 import { ConfigError } from '../config/problem.js';
 import { DatabaseLockedError } from '../storage/database/database-locked-error.js';
+import { DatabaseRefusedError } from '../storage/database/database-refused-error.js';
 import { SqliteDriverError } from '../storage/sqlite/driver.js';
 import { registerApiKey } from './api-key.js';
 import { registerAudit } from './audit.js';
@@ -79,7 +80,7 @@ function reportError(error: unknown): 0 | 1 | 2 {
     return 2;
   }
   writeNote(`error: ${messageOf(error)}`);
-  if (error instanceof SqliteDriverError) return 2;
+  if (error instanceof SqliteDriverError || error instanceof DatabaseRefusedError) return 2;
   return error instanceof CliError ? error.exitCode : 1;
 }
 

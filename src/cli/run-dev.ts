@@ -12,13 +12,13 @@ import type { SandboxChain } from '../sandbox/sandbox-chain.js';
 import { openSandboxHome, type SandboxHome } from '../sandbox/sandbox-home.js';
 import { startWebhookReceiver } from '../sandbox/webhook-receiver.js';
 import { checkPortIsFree } from './check-port-is-free.js';
+import { takeStopSignals } from './stop-signals.js';
 import { writeLine } from './terminal/output.js';
-import { untilSignalled } from './until-signalled.js';
 
 /** Runs the sandbox with its files in this folder, until a signal stops it. */
 export async function runDev(homeDir: string): Promise<void> {
   const releasers: (() => Promise<unknown>)[] = [];
-  const signalled = untilSignalled();
+  const signalled = takeStopSignals(() => 1).next();
   try {
     const home = await openSandboxHome(homeDir);
     const settings = loadSettings(sandboxEnvironment(processEnvironment(), home));

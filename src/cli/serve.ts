@@ -1,12 +1,13 @@
 import type { Command } from 'commander';
 import { processEnvironment } from '../config/environment.js';
 import { weakSettings } from '../config/weak-settings.js';
+import { pause } from '../core/work/abort.js';
 import { backgroundTimers } from '../core/work/timers.js';
 import { openLogs } from '../observability/open-logs.js';
 import { checkPortIsFree } from './check-port-is-free.js';
 import { loadConfiguration, settingsHelp } from './load-configuration.js';
+import { takeStopSignals } from './stop-signals.js';
 import { CliError } from './terminal/cli-error.js';
-import { untilSignalled } from './until-signalled.js';
 
 /** How long the process may linger after the service has stopped. */
 const lingerMs = 100;
@@ -18,13 +19,16 @@ export function registerServe(program: Command): void {
     .description('run the service until SIGTERM or Ctrl-C')
     .addHelpText(
       'after',
-      '\nWrites logs as JSON lines to standard output. After SIGTERM, running calls can finish, and the process ends within 10 s. On SIGHUP, the service reads the TLS certificate again and opens AUDIT_LOG_FILE again.\n\nExample:\n  relayer serve',
+      '\nWrites logs as JSON lines to standard output. After SIGTERM, running calls can finish, and the process ends within SHUTDOWN_DELAY_SECONDS and 10 s; a second SIGTERM ends the delay. While PostgreSQL cannot be reached, the start waits for it. On SIGHUP, the service reads the TLS certificate again and opens AUDIT_LOG_FILE again.\n\nExample:\n  relayer serve',
     )
     .addHelpText('after', settingsHelp())
     .action(serve);
 }
 
 async function serve(): Promise<void> {
+  // Before the service listens, it has no work that an end at once could cut off.
+  let hasStarted = false;
+  const signals = takeStopSignals(() => (hasStarted ? 1 : 0));
   // Without a listener, SIGHUP ends the process. While it starts and stops, there is no certificate to renew.
   let renewCertificate = async (): Promise<void> => undefined;
   let reopenAudit = (): void => undefined;
@@ -43,9 +47,15 @@ async function serve(): Promise<void> {
   const app = await startApp(settings, config, log);
   log.info({ host: app.host, port: app.port, relayers: app.relayers.length }, 'listening');
   renewCertificate = app.renewCertificate;
-  const reason = await Promise.race([untilSignalled(), app.broken]);
-  if (typeof reason === 'string') log.info({ signal: reason }, 'stopping');
-  else log.error({ err: reason }, 'stopping: the service cannot continue');
+  hasStarted = true;
+  const reason = await Promise.race([signals.next(), app.broken]);
+  if (typeof reason === 'string') {
+    const { shutdownDelaySeconds: delaySeconds } = settings;
+    log.info({ signal: reason, delaySeconds }, 'stopping');
+    app.leave();
+    if (delaySeconds > 0) await Promise.race([pause(delaySeconds * 1000), signals.next(), app.broken]);
+    signals.endAtOnce();
+  } else log.error({ err: reason }, 'stopping: the service cannot continue');
   await app.stop();
   log.endAudit();
   log.info({}, 'stopped');

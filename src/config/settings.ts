@@ -117,6 +117,12 @@ const table = {
     doc: 'Seconds without reading the API keys from the database after which only API_KEY is accepted: other keys may be revoked by then.',
     parse: integer(5, 86_400),
   }),
+  shutdownDelaySeconds: setting({
+    name: 'SHUTDOWN_DELAY_SECONDS',
+    default: '0',
+    doc: 'Seconds after SIGTERM in which calls are still accepted, while /api/v1/ready answers 503 so that load balancers send no more of them; a second SIGTERM ends it.',
+    parse: integer(0, 3_600),
+  }),
   connectionsPerAddress: setting({
     name: 'CONNECTIONS_PER_ADDRESS',
     default: '0',

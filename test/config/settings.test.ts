@@ -38,6 +38,7 @@ test('settings: have defaults', () => {
     requireSynchronousStandby: false,
     rateLimitBurst: 300,
     accessStaleAfterSeconds: 30,
+    shutdownDelaySeconds: 0,
     connectionsPerAddress: 0,
     corsAllowedOrigins: [],
     tlsCertFile: null,

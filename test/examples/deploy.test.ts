@@ -5,13 +5,16 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
+import { Agent, request } from 'undici';
 import { parse, parseAllDocuments } from 'yaml';
 import { settings } from '../../src/config/settings.js';
+import { pause } from '../../src/core/work/abort.js';
 import { freePort } from '../../src/sandbox/free-port.js';
 import { rest, rpcCallers } from '../support/callers.js';
 import { startInstances } from '../support/instances.js';
 import { startPostgres } from '../support/postgres.js';
-import { createServiceHome } from '../support/service.js';
+import { selfSigned } from '../support/self-signed.js';
+import { createServiceHome, startService } from '../support/service.js';
 import { waitFor } from '../support/wait-for.js';
 
 const folder = 'examples/deploy';
@@ -21,6 +24,7 @@ const withoutHelm = spawnSync('helm', ['version']).status === 0 ? false : 'skipp
 const withoutSystemd = spawnSync('systemd-analyze', ['--version']).status === 0 ? false : 'skipped: systemd-analyze is not installed';
 const healthPath = '/api/v1/health';
 const readyPath = '/api/v1/ready';
+const callEveryMs = 50;
 /** Variables that the example's configuration file names. */
 const ofConfiguration = ['KEYSTORE_PASSPHRASE'];
 
@@ -34,10 +38,15 @@ function assertSettings(names: readonly string[]): void {
   );
 }
 
-/** Runs HAProxy with the example's configuration in front of these ports; resolves to its address. */
-async function startHaproxy(test: TestContext, [a, b, c]: readonly number[]): Promise<string> {
+/** Runs HAProxy with the example's configuration in front of these ports; resolves to its address and its log. */
+async function startHaproxy(
+  test: TestContext,
+  [a, b, c]: readonly number[],
+  { tls = false } = {},
+): Promise<{ readonly baseUrl: string; log(): string }> {
   const port = await freePort();
   const text = (await read('haproxy.cfg'))
+    .replace(/^( +default-server) /m, tls ? '$1 check-ssl verify none ' : '$1 ')
     .replace('bind :8080', `bind 127.0.0.1:${port}`)
     .replace('relayer-a:8080', `127.0.0.1:${a}`)
     .replace('relayer-b:8080', `127.0.0.1:${b}`)
@@ -46,7 +55,11 @@ async function startHaproxy(test: TestContext, [a, b, c]: readonly number[]): Pr
   test.after(() => rm(dir, { recursive: true }));
   const file = join(dir, 'haproxy.cfg');
   await writeFile(file, text);
-  const child = spawn(haproxy ?? '', ['-f', file], { stdio: 'ignore' });
+  const child = spawn(haproxy ?? '', ['-f', file], { stdio: ['ignore', 'ignore', 'pipe'] });
+  let log = '';
+  child.stderr.on('data', (text) => {
+    log += text;
+  });
   const exited = new Promise((resolve) => child.once('exit', resolve));
   const stopWithUs = () => void child.kill('SIGKILL');
   process.once('exit', stopWithUs);
@@ -55,7 +68,7 @@ async function startHaproxy(test: TestContext, [a, b, c]: readonly number[]): Pr
     child.kill('SIGKILL');
     await exited;
   });
-  return `http://127.0.0.1:${port}`;
+  return { baseUrl: `http://127.0.0.1:${port}`, log: () => log };
 }
 
 /** Returns the only object of each kind. */
@@ -112,7 +125,7 @@ describe('examples/deploy', () => {
       const { environment, stop_grace_period: grace, depends_on: needs } = services[name];
       assertSettings(Object.keys(environment));
       assert.match(environment.DATABASE_URL, /@postgres:5432\//);
-      assert.ok(Number.parseInt(grace, 10) > 10, 'a stop takes up to 10 s');
+      assert.ok(Number.parseInt(grace, 10) > 10 + environment.SHUTDOWN_DELAY_SECONDS, 'a stop takes up to 10 s after its delay');
       assert.ok(Object.keys(needs).every((one) => one in services));
     }
     assert.ok('postgres' in volumes);
@@ -241,7 +254,7 @@ describe('examples/deploy', () => {
     test.after(() => home.remove());
     const instances = await startInstances(home, 3);
     test.after(() => instances.stop());
-    const baseUrl = await startHaproxy(
+    const { baseUrl } = await startHaproxy(
       test,
       instances.all.map(({ port }) => port),
     );
@@ -269,5 +282,93 @@ describe('examples/deploy', () => {
     const killed = await instances.ready();
     process.kill(killed.process().pid, 'SIGKILL');
     await requireAnswers('after an instance was killed');
+  });
+
+  it('HAProxy finds instances that serve TLS ready, with the addition that its file names', { skip }, async (test) => {
+    const { certPem, keyPem } = await selfSigned();
+    const dir = await mkdtemp(join(tmpdir(), 'relayer-tls-'));
+    test.after(() => rm(dir, { recursive: true }));
+    const [TLS_CERT_FILE, TLS_KEY_FILE] = [join(dir, 'tls.crt'), join(dir, 'tls.key')] as const;
+    await Promise.all([writeFile(TLS_CERT_FILE, certPem), writeFile(TLS_KEY_FILE, keyPem, { mode: 0o600 })]);
+    const home = await createServiceHome({ rpcUrl: 'http://127.0.0.1:9', env: { TLS_CERT_FILE, TLS_KEY_FILE } });
+    test.after(() => home.remove());
+    const service = await startService(home);
+    test.after(() => service.kill());
+    const away = [await freePort(), await freePort()];
+    const proxy = new URL((await startHaproxy(test, [service.port, ...away], { tls: true })).baseUrl);
+    const agent = new Agent({ connect: { ca: certPem } });
+    test.after(() => agent.close());
+    const url = `https://127.0.0.1:${proxy.port}/api/v1/ready`;
+    await waitFor('a call through HAProxy', async () => {
+      const answer = await request(url, { dispatcher: agent }).catch(() => null);
+      return answer?.statusCode === 200 || undefined;
+    });
+  });
+
+  it('three rolling restarts behind HAProxy fail no call, over connections that are kept and new ones', { skip }, async (test) => {
+    const postgres = await startPostgres();
+    test.after(() => postgres.stop());
+    const env = { DATABASE_URL: await postgres.newDatabase(), SHUTDOWN_DELAY_SECONDS: '3600' };
+    const home = await createServiceHome({ rpcUrl: 'http://127.0.0.1:9', env });
+    test.after(() => home.remove());
+    const instances = await startInstances(home, 3);
+    test.after(() => instances.stop());
+    const { baseUrl, log } = await startHaproxy(
+      test,
+      instances.all.map(({ port }) => port),
+    );
+    for (const instance of instances.all) await waitFor('each instance', async () => (await instance.isReady()) || undefined);
+    await waitFor('HAProxy', async () => (await fetch(`${baseUrl}${readyPath}`).catch(() => null))?.ok || undefined);
+    const callers = rpcCallers(baseUrl);
+    test.after(() => {
+      for (const caller of callers) caller.close();
+    });
+    const failed: string[] = [];
+    let calls = 0;
+    let isOver = false;
+    async function keepCalling(name: string, call: () => Promise<string | null>): Promise<void> {
+      while (!isOver) {
+        const problem = await call().catch((error: Error) => `${error.message} ${String(error.cause ?? '')}`);
+        calls += 1;
+        if (problem !== null) failed.push(`${new Date().toISOString()} ${name}: ${problem}`);
+        await pause(callEveryMs);
+      }
+    }
+    const overRest = (headers: Record<string, string>) => async () => {
+      const { status, text } = await rest(baseUrl, 'POST', '/relayers/r1/transactions', { to: `0x${'1'.repeat(40)}`, value: 1 }, headers);
+      return status === 200 ? null : `${status} ${text}`;
+    };
+    const working = [
+      keepCalling('REST', overRest({})),
+      keepCalling('REST on new connections', overRest({ connection: 'close' })),
+      ...callers.map((caller) =>
+        keepCalling(caller.protocol, async () => {
+          const outcome = await caller.call('TransactionService', 'ListTransactions', { relayer_id: 'r1', page_size: 1 });
+          return outcome.ok ? null : `${outcome.code} ${outcome.message}`;
+        }),
+      ),
+    ];
+    const untilHaproxySays = async (name: string, state: 'stopping' | 'UP') => {
+      const isSaid = () =>
+        log()
+          .split('\n')
+          .findLast((line) => line.includes(`instances/${name} is `))
+          ?.includes(` is ${state}`);
+      await waitFor(`HAProxy to find ${name} ${state}`, () => isSaid() || undefined, 60_000);
+    };
+    for (let round = 0; round < 3; round += 1)
+      for (const [index, instance] of instances.all.entries()) {
+        const name = `relayer-${'abc'[index]}`;
+        const { pid, exited } = instance.process();
+        process.kill(pid, 'SIGTERM');
+        await untilHaproxySays(name, 'stopping');
+        process.kill(pid, 'SIGTERM');
+        assert.equal(await exited, 0);
+        await untilHaproxySays(name, 'UP');
+      }
+    isOver = true;
+    await Promise.all(working);
+    assert.deepEqual(failed, [], `${failed.length} of ${calls} calls failed\n${log()}`);
+    assert.ok(calls > 300, `${calls} calls`);
   });
 });

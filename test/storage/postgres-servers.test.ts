@@ -222,7 +222,7 @@ describe('the servers of a database URL', () => {
     };
     assert.deepEqual(await portOf(), [Number(primary.port), Number(primary.port)]);
     pair.killPrimary();
-    await assert.rejects(chooseServer(url, 3_000), /^Error: no server of DATABASE_URL takes writes: .*:\d+ is a standby/);
+    await assert.rejects(chooseServer(url, 3_000), /^StoreAwayError: no server of DATABASE_URL takes writes: .*:\d+ is a standby/);
     await pair.promote();
     assert.deepEqual(await portOf(), [Number(standby.port), Number(standby.port)]);
   });

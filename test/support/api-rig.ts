@@ -85,7 +85,7 @@ export async function startRig(options: RigOptions = {}): Promise<Rig> {
     options.measure ?? (async () => ({ ready: true, components: { store: 'ok' }, networks: { local: 'ok' } })),
     {
       clock: systemClock,
-      shutdownSignal: shutdown.signal,
+      leaving: shutdown.signal,
     },
   );
   const bootstrap = createAuthenticate({

@@ -23,18 +23,19 @@ const maxMeasuringMs = 800;
 /** The dependencies of the readiness. */
 export interface ReadinessDeps {
   readonly clock: Clock;
-  readonly shutdownSignal: AbortSignal;
+  /** Aborts when the service begins to leave. */
+  readonly leaving: AbortSignal;
   /** True if the connection to the store is known to be lost, which no measurement has to find. */
   readonly isStoreAway?: () => boolean;
 }
 
 /**
  * Creates the readiness that the page and the health service share. It is measured at most once a second, and is false as soon as the
- * service begins to stop or loses its store, if measuring fails, and while a measurement hangs; another one then begins only after it.
+ * service begins to leave or loses its store, if measuring fails, and while a measurement hangs; another one then begins only after it.
  */
 export function createReadiness(
   measure: () => Promise<Readiness>,
-  { clock, shutdownSignal, isStoreAway = () => false }: ReadinessDeps,
+  { clock, leaving, isStoreAway = () => false }: ReadinessDeps,
 ): () => Promise<Readiness> {
   let latest: { readonly atMs: number; readonly readiness: Promise<Readiness> } | undefined;
   const measureShared = shareRun(() => measure().catch(() => unready('cannot be measured')));
@@ -46,7 +47,7 @@ export function createReadiness(
       latest = { atMs: nowMs, readiness: inTime(measureShared(), maxMeasuringMs, unready('cannot be measured in time')) };
     const measurement = await latest.readiness;
     const readiness = isStoreAway() ? withoutStore(measurement) : measurement;
-    if (!shutdownSignal.aborted) return readiness;
+    if (!leaving.aborted) return readiness;
     return { ...readiness, ready: false, components: { ...readiness.components, service: 'stopping' } };
   };
 }

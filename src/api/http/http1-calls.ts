@@ -30,10 +30,12 @@ export interface Http1CallsDeps {
   readonly timeouts: ServerTimeouts;
   readonly handle: (request: IncomingMessage, response: ServerResponse) => void;
   readonly newRequestId: () => string;
+  /** From its abort on, connections end with the answers that they have, so that `leave` closes none that is about to be used. */
+  readonly leaving: AbortSignal;
 }
 
 /** Creates the calls; there is no connection. */
-export function createHttp1Calls({ timeouts, handle, newRequestId }: Http1CallsDeps): Http1Calls {
+export function createHttp1Calls({ timeouts, handle, newRequestId, leaving }: Http1CallsDeps): Http1Calls {
   let isLeaving = false;
   /** The unfinished answers of each connection. Node does not report a closed connection to answers that wait behind another one. */
   const unfinished = new Map<Socket, Set<ServerResponse>>();
@@ -76,7 +78,7 @@ export function createHttp1Calls({ timeouts, handle, newRequestId }: Http1CallsD
       if (isLeaving && responses.size === 0) socket.destroySoon();
       else if (responses.size === maxWaiting - 1) socket.resume();
     });
-    if (isLeaving) response.setHeader('connection', 'close');
+    if (leaving.aborted || isLeaving) response.setHeader('connection', 'close');
     if (responses.size > 1) setImmediate(beginInTurn, request, response);
     else beginInTurn(request, response);
   };

@@ -1,13 +1,17 @@
-import { createServer, type ServerHttp2Session } from 'node:http2';
+import { constants, createServer, type ServerHttp2Session } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { Log } from '../../core/work/log.js';
-import { backgroundTimers } from '../../core/work/timers.js';
+import { backgroundTimers, systemTimers } from '../../core/work/timers.js';
 import type { ApiRequest, ApiResponse } from './header.js';
 import { closeAfterGoaway, createCallQueue, endUnused, limitStream } from './http2-limits.js';
 import { maxHeaderBytes, type ServerTimeouts } from './server-limits.js';
 
 const maxConcurrentStreams = 250;
 
+/** How long calls are taken that a caller began before it read that it should leave. */
+const noticeMs = 100;
+/** The highest number of a stream: no call of a session is refused. */
+const lastStream = 2 ** 31 - 1;
 /** How long a caller has to close the connection after its session was closed. */
 const lingerMs = 1000;
 
@@ -59,7 +63,11 @@ export function createHttp2Calls({ timeouts, handle, log }: Http2CallsDeps): Htt
     },
     leave() {
       isLeaving = true;
-      for (const session of sessions) session.close();
+      // A GOAWAY that names the last call alone would refuse calls under way to here.
+      for (const session of sessions) if (!session.destroyed) session.goaway(constants.NGHTTP2_NO_ERROR, lastStream);
+      systemTimers.after(noticeMs, () => {
+        for (const session of sessions) session.close();
+      });
     },
     cut() {
       for (const session of sessions) session.destroy();

@@ -41,6 +41,8 @@ export interface ServerOptions {
   readonly newRequestId: () => string;
   readonly log: Log;
   readonly meter?: Meter;
+  /** Aborts when callers should connect elsewhere, before `stop`. Default: never. */
+  readonly leaving?: AbortSignal;
   /** How long running calls may go on after `stop`. */
   readonly shutdownDeadlineMs: number;
   /** Replaces the defaults. */
@@ -74,6 +76,7 @@ export function createServer({
   newRequestId,
   log,
   meter = noMeter,
+  leaving = new AbortController().signal,
   shutdownDeadlineMs,
   timeouts = defaultTimeouts,
   connectionLimits,
@@ -92,7 +95,7 @@ export function createServer({
       breakOff(response);
     }
   };
-  const http1 = createHttp1Calls({ timeouts, handle, newRequestId });
+  const http1 = createHttp1Calls({ timeouts, handle, newRequestId, leaving });
   const http2 = createHttp2Calls({ timeouts, handle, log });
 
   function takeOver(socket: Socket, version: 1 | 2): void {

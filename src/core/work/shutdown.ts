@@ -14,10 +14,14 @@ type Phase = (typeof phases)[number];
 
 /** Ends the service by one deadline, even if a part hangs. */
 export interface Shutdown {
+  /** Aborts when the service begins to leave: callers should go elsewhere, and are still served if they come. */
+  readonly leaving: AbortSignal;
   /** Aborts when the service begins to stop. */
   readonly signal: AbortSignal;
   /** Adds a part that was started. */
   onStop(phase: Phase, release: Release): void;
+  /** Begins to leave. */
+  leave(): void;
   /** Ends every part, and resolves at the latest when both time limits have passed. */
   stop(): Promise<void>;
 }
@@ -33,10 +37,12 @@ export interface ShutdownOptions {
 
 /** Makes a shutdown without parts. */
 export function createShutdown({ log, deadlineMs, closingMs }: ShutdownOptions): Shutdown {
+  const leaving = new AbortController();
   const stopping = new AbortController();
   const releases: Record<Phase, Release[]> = { work: [], nodes: [], store: [], traces: [] };
 
   async function stop(): Promise<void> {
+    leaving.abort();
     stopping.abort();
     const startedMs = monotonicMs();
     const cutting = startDeadline(deadlineMs);
@@ -49,5 +55,11 @@ export function createShutdown({ log, deadlineMs, closingMs }: ShutdownOptions):
     cutting.clear();
   }
 
-  return { signal: stopping.signal, onStop: (phase, release) => void releases[phase].push(release), stop };
+  return {
+    leaving: leaving.signal,
+    signal: stopping.signal,
+    onStop: (phase, release) => void releases[phase].push(release),
+    leave: () => leaving.abort(),
+    stop,
+  };
 }

@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { StoreAwayError } from '../../core/ports/store/change.js';
 import { choose, chosenServer, serversOf } from './postgres-servers.js';
 import { connect, connectionOptions, endConnection } from './postgres-writer.js';
 
@@ -16,12 +17,14 @@ export function requirePostgres(version: string): void {
 
 /**
  * Chooses the server to which all connections to a URL lead from now on: the first of its hosts, beginning with the present one, that takes
- * writes. Throws if there is none, or if it is another database than PostgreSQL.
+ * writes. Throws if there is none (`StoreAwayError` if each is a standby or cannot be reached now), or if it is another database than
+ * PostgreSQL.
  */
 export async function chooseServer(connectionString: string, connectTimeoutMs?: number): Promise<void> {
   const servers = serversOf(connectionString);
   const first = servers.indexOf(chosenServer(servers, connectionString));
   const refusals: string[] = [];
+  let canPass = true;
   for (const server of [...servers.slice(first), ...servers.slice(0, first)]) {
     const options = connectionOptions(connectionString, server);
     const client = new pg.Client({ ...options, connectionTimeoutMillis: connectTimeoutMs ?? options.connectionTimeoutMillis });
@@ -40,9 +43,11 @@ export async function chooseServer(connectionString: string, connectTimeoutMs?: 
     } catch (error) {
       if (servers.length === 1) throw error;
       refusals.push((error as Error).message);
+      canPass &&= error instanceof StoreAwayError;
     } finally {
       await endConnection(client).catch(() => undefined);
     }
   }
-  throw new Error(`no server of DATABASE_URL takes writes: ${refusals.join('; ')}`);
+  const sentence = `no server of DATABASE_URL takes writes: ${refusals.join('; ')}`;
+  throw canPass ? new StoreAwayError(sentence) : new Error(sentence);
 }

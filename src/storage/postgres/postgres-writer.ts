@@ -1,5 +1,7 @@
 import pg from 'pg';
+import { StoreAwayError } from '../../core/ports/store/change.js';
 import { systemTimers } from '../../core/work/timers.js';
+import { DatabaseRefusedError } from '../database/database-refused-error.js';
 import { chosenServer, serversOf } from './postgres-servers.js';
 
 /** A connection that does not answer for this long counts as dead. */
@@ -99,13 +101,25 @@ export async function endConnection(client: pg.Client): Promise<void> {
   await client.end().finally(systemTimers.after(endTimeoutMs, () => client.connection.stream.destroy()));
 }
 
-/** Connects. Throws an error whose message is for the operator. */
+/** Refusals that end without a change of the configuration: SQLSTATEs, the codes of sockets and names, and the driver's own time limit. */
+const passing =
+  /^(08[0-9A-Z]{3}|53300|57P0[1-3]|ECONN(REFUSED|RESET|ABORTED)|E(HOST|NET)(UNREACH|DOWN)|ETIMEDOUT|EPIPE|ENOENT|ENOTFOUND|EAI_AGAIN)$/;
+const passingMessages = /^timeout expired$|^Connection terminated/;
+/** A wrong user or password, or a database that does not exist. */
+const refusals = /^(28[0-9A-Z]{3}|3D000)$/;
+
+/**
+ * Connects. Throws `StoreAwayError` if the server cannot be reached now or takes no connections yet, `DatabaseRefusedError` if it refuses
+ * the URL's user or database, or another error; the message is for the operator.
+ */
 export async function connect(client: pg.Client): Promise<void> {
   try {
     await client.connect();
   } catch (cause) {
     // For a host with several addresses, Node's error has a code but no message.
-    const { message, code } = cause as { message?: string; code?: string };
-    throw new Error(`cannot connect to PostgreSQL at ${client.host}:${client.port}: ${message || code}`, { cause });
+    const { message = '', code = '' } = cause as { message?: string; code?: string };
+    const sentence = `cannot connect to PostgreSQL at ${client.host}:${client.port}: ${message || code}`;
+    if (passing.test(code) || (code === '' && passingMessages.test(message))) throw new StoreAwayError(sentence, { cause });
+    throw refusals.test(code) ? new DatabaseRefusedError(sentence, { cause }) : new Error(sentence, { cause });
   }
 }

@@ -11,7 +11,7 @@ it('readiness is false as soon as the store is known to be away, without a measu
       measured += 1;
       return { ready: true, components: { store: 'ok', lanes: 'ok' }, networks: { local: 'ok' } };
     },
-    { clock: { nowMs: () => nowMs }, shutdownSignal: new AbortController().signal, isStoreAway: () => isAway },
+    { clock: { nowMs: () => nowMs }, leaving: new AbortController().signal, isStoreAway: () => isAway },
   );
   assert.equal((await readiness()).ready, true);
   isAway = true;

@@ -4,6 +4,7 @@ import { connect } from 'node:http2';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { create } from '@bufbuild/protobuf';
 import type { HandlerContext } from '@connectrpc/connect';
+import { RetryInfoSchema } from '../../../gen/google/rpc/error_details_pb.js';
 import { ApiKeyService } from '../../../gen/relayer/v1/api_key_service_pb.js';
 import { InstanceService } from '../../../gen/relayer/v1/instance_service_pb.js';
 import { NetworkService } from '../../../gen/relayer/v1/network_service_pb.js';
@@ -15,7 +16,8 @@ import { SigningService } from '../../../gen/relayer/v1/signing_service_pb.js';
 import { MemoSpecSchema } from '../../../gen/relayer/v1/stellar_pb.js';
 import { TransactionService } from '../../../gen/relayer/v1/transaction_service_pb.js';
 import { callOf, relayerOf } from '../../../src/api/contract/call.js';
-import { DomainError } from '../../../src/core/errors/errors.js';
+import { connectErrorFromDomainError } from '../../../src/api/contract/errors.js';
+import { DomainError, errorReasons, type ReasonRules, reasonRules } from '../../../src/core/errors/errors.js';
 import { type Ask, type RestRig, restricted, startRestRig } from '../../support/rest-rig.js';
 
 let rig: RestRig;
@@ -532,4 +534,33 @@ describe('REST context', () => {
     }
     assert.deepEqual(rig.lines, []);
   });
+});
+
+describe('waiting', () => {
+  for (const reason of errorReasons) {
+    const { retry, metadata = [] }: ReasonRules = reasonRules[reason];
+    it(`${reason}: REST and RPC say ${retry === 'after_delay' ? 'how long to wait' : 'nothing about waiting'}`, async () => {
+      const values = Object.fromEntries(metadata.map((name) => [name, '1'])) as never;
+      for (const [retryAfterMs, seconds] of [
+        [undefined, 1],
+        [2_500, 3],
+      ] as const) {
+        const failure = new DomainError('unavailable', reason, 'refused', {
+          metadata: values,
+          ...(retryAfterMs !== undefined && { retryAfterMs }),
+        });
+        act = () => {
+          throw failure;
+        };
+        const waits = retry === 'after_delay';
+        for (const ask of [rig.ask, rig.ask2]) {
+          const { headers } = await ask('GET', '/api/v1/relayers/evm/transactions');
+          assert.deepEqual([headers['x-error-reason'], headers['retry-after']], [reason, waits ? String(seconds) : undefined]);
+        }
+        const [info] = connectErrorFromDomainError(failure, null).findDetails(RetryInfoSchema);
+        const delayMs = info?.retryDelay && Number(info.retryDelay.seconds) * 1000 + info.retryDelay.nanos / 1e6;
+        assert.equal(delayMs, waits ? (retryAfterMs ?? 1_000) : undefined);
+      }
+    });
+  }
 });

@@ -126,7 +126,7 @@ test('readiness: is measured at most once a second', async () => {
     measured++;
     return measured === 1 ? well : Promise.reject(new Error('secret'));
   };
-  const readiness = createReadiness(measure, { clock: { nowMs: () => nowMs }, shutdownSignal: new AbortController().signal });
+  const readiness = createReadiness(measure, { clock: { nowMs: () => nowMs }, leaving: new AbortController().signal });
   const answers = await Promise.all([readiness(), readiness(), readiness()]);
   assert.deepEqual(answers, [well, well, well]);
   nowMs = 999;

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it, type TestContext } from 'node:test';
+import { freePort } from '../../src/sandbox/free-port.js';
+import { startPostgres, type TestPostgres } from '../support/postgres.js';
+import { createServiceHome, type LaunchedService, launchService } from '../support/service.js';
+import { startTcpProxy } from '../support/tcp-proxy.js';
+import { waitFor } from '../support/wait-for.js';
+
+const waiting = '"msg":"the start waits for PostgreSQL, which cannot be reached; retrying"';
+
+async function launch(test: TestContext, databaseUrl: string): Promise<LaunchedService> {
+  const home = await createServiceHome({ rpcUrl: 'http://127.0.0.1:9', env: { DATABASE_URL: databaseUrl } });
+  const service = launchService(home);
+  test.after(async () => {
+    await service.kill();
+    await home.remove();
+  });
+  return service;
+}
+
+async function untilItWaits({ output }: LaunchedService): Promise<void> {
+  await waitFor('the start to wait', async () => output().includes(waiting) || undefined);
+}
+
+describe('serve without its PostgreSQL', () => {
+  let postgres: TestPostgres;
+
+  before(async () => {
+    postgres = await startPostgres();
+  });
+
+  after(async () => {
+    await postgres?.stop();
+  });
+
+  it('waits for a server that refuses connections, says so once, and starts when it is there', async (test) => {
+    const databaseUrl = await postgres.newDatabase();
+    await postgres.halt();
+    const service = await launch(test, databaseUrl);
+    await untilItWaits(service);
+    await postgres.start();
+    const { stop } = await service.listening;
+    assert.equal(service.output().split(waiting).length, 2);
+    assert.match(service.output(), /cannot connect to PostgreSQL at 127\.0\.0\.1:\d+: .*ECONNREFUSED/);
+    assert.match(service.output(), /"msg":"PostgreSQL is reachable; the start goes on"/);
+    assert.equal(await stop(), 0);
+  });
+
+  it('waits for a server that ends each connection at once', async (test) => {
+    const url = new URL(await postgres.newDatabase());
+    const proxy = await startTcpProxy(Number(url.port));
+    test.after(() => proxy.stop());
+    proxy.fateOf(() => 'cut before');
+    url.port = String(proxy.port);
+    const service = await launch(test, url.href);
+    await untilItWaits(service);
+    proxy.fateOf(() => 'pass');
+    assert.equal(await (await service.listening).stop(), 0);
+  });
+
+  it('waits for one of several servers', async (test) => {
+    const url = new URL(await postgres.newDatabase());
+    const away = await freePort();
+    const several = url.href.replace(url.host, `127.0.0.1:${away},127.0.0.1:${url.port}`);
+    await postgres.halt();
+    const service = await launch(test, several);
+    await untilItWaits(service);
+    await postgres.start();
+    assert.equal(await (await service.listening).stop(), 0);
+  });
+
+  it('ends at once by SIGTERM while it waits', async (test) => {
+    const service = await launch(test, `postgres://postgres:postgres@127.0.0.1:${await freePort()}/relayer`);
+    await untilItWaits(service);
+    process.kill(service.pid, 'SIGTERM');
+    assert.equal(await service.exited, 0);
+  });
+
+  it('ends with exit code 2 for a wrong password and for a database that does not exist', async (test) => {
+    const url = await postgres.newDatabase();
+    const wrong = await launch(test, url.replace('postgres:postgres@', 'postgres:other@'));
+    assert.equal(await wrong.exited, 2);
+    assert.match(wrong.output(), /error: cannot connect to PostgreSQL at .*: password authentication failed for user "postgres"/);
+    const missing = await launch(test, url.replace(/\/relayer_\d+$/, '/none'));
+    assert.equal(await missing.exited, 2);
+    assert.match(missing.output(), /error: cannot connect to PostgreSQL at .*: database "none" does not exist/);
+    assert.ok(![wrong, missing].some(({ output }) => output().includes(waiting)));
+  });
+});
