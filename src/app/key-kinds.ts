@@ -23,6 +23,8 @@ export interface OperatorChoices {
   readonly azureVaults: ReadonlySet<string>;
   /** Files that are sent to Azure. */
   readonly azureTokenFiles: ReadonlySet<string>;
+  /** The names of the keys that may be used with the identity of the service, as `identityNameOf` returns them. */
+  readonly identityKeys: { has(name: string): boolean };
   readonly azure: AzureSurroundings;
   readonly limits: SignerLimits;
   /** The limits of URLs that the API sets. */
@@ -96,6 +98,9 @@ export const keyKinds: { readonly [T in HostedType]: KeyKind<T> } = {
   aws_kms: {
     // KMS allows 1,000 signatures per second with elliptic curve keys for each account and region, unless another quota was agreed on.
     limits: { parallel: 32, perSecond: 1_000 },
+    async requireChosen(key, choices) {
+      requireNamed(key, 'key_id', choices);
+    },
     async open(at, _secrets, limits) {
       const { createAwsKmsProvider } = await import('../signers/aws-kms/provider.js');
       return { provider: createAwsKmsProvider({ region: at.region, keyId: at.key_id }, limits) };
@@ -126,7 +131,9 @@ export const keyKinds: { readonly [T in HostedType]: KeyKind<T> } = {
     // Azure allows a vault 4,000 transactions in 10 s with software keys. One with keys in an HSM has 2,000: it is throttled, and gets
     // fewer.
     limits: { parallel: 32, perSecond: 400 },
-    async requireChosen({ at, secrets }, { azureVaults, azureTokenFiles }) {
+    async requireChosen(key, choices) {
+      const { at, secrets } = key;
+      const { azureVaults, azureTokenFiles } = choices;
       const { isAzureUrl } = await import('../signers/azure-key-vault/clouds.js');
       const { auth_type: type = 'client_secret', vault_url: url } = at;
       if (type !== 'client_secret' && !azureVaults.has(url) && !isAzureUrl(url))
@@ -140,6 +147,7 @@ export const keyKinds: { readonly [T in HostedType]: KeyKind<T> } = {
           'config.federated_token_file',
           'must be the file that AZURE_FEDERATED_TOKEN_FILE or a signer in the configuration file names',
         );
+      requireNamed(key, 'key_name', choices);
     },
     async open(at, secrets, limits, { azure }) {
       const { createAzureProvider } = await import('../signers/azure-key-vault/provider.js');
@@ -174,6 +182,22 @@ export const keyKinds: { readonly [T in HostedType]: KeyKind<T> } = {
     },
   },
 };
+
+/** Returns how `SERVICE_IDENTITY_KEYS` names a key that the service uses with its own identity; null: its credentials come with it. */
+export function identityNameOf({ type, at }: HostedKey): string | null {
+  if (type === 'aws_kms') return `${type}=${at.region}/${at.key_id}`;
+  if (type === 'azure_key_vault' && (at.auth_type ?? 'client_secret') !== 'client_secret')
+    return `${type}=${new URL(at.vault_url).origin}/${at.key_name}`;
+  return null;
+}
+
+function requireNamed(key: HostedKey, field: string, { identityKeys }: OperatorChoices): void {
+  const name = identityNameOf(key);
+  if (name === null || identityKeys.has(name)) return;
+  const sentence =
+    "must be a key that SERVICE_IDENTITY_KEYS or a signer in the configuration file names, since the service's own identity signs";
+  throw invalidField(`config.${field}`, sentence);
+}
 
 function vaultAccess(at: At<'vault'>, secrets: Secrets<'vault'>) {
   return { address: at.address, namespace: at.namespace ?? null, secrets };

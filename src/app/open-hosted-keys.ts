@@ -13,7 +13,7 @@ import type { KeyProvider, PublicKey } from '../signers/hosted/key-provider.js';
 import type { LiveSecrets } from '../signers/hosted/live-secrets.js';
 import type { ProviderGates } from '../signers/hosted/provider-gate.js';
 import { createGuardedConnector } from '../webhooks/target-guard.js';
-import { type KeyKind, keyKinds, type OperatorChoices, type Source } from './key-kinds.js';
+import { identityNameOf, type KeyKind, keyKinds, type OperatorChoices, type Source } from './key-kinds.js';
 
 /** How long reading a public key may take. */
 const openMs = 10_000;
@@ -24,7 +24,7 @@ const retryOpeningAfterMs = 1_000;
 
 type SignerSettings = Pick<
   SettingValues,
-  'signerLimits' | 'rpcAllowedHosts' | 'rpcBlockPrivateIps' | Extract<keyof SettingValues, `azure${string}`>
+  'signerLimits' | 'identityKeys' | 'rpcAllowedHosts' | 'rpcBlockPrivateIps' | Extract<keyof SettingValues, `azure${string}`>
 >;
 
 /** Returns what the configuration file and the environment choose. */
@@ -38,6 +38,7 @@ export function operatorChoices({ signers }: Pick<LoadedConfig, 'signers'>, sett
     modules: new Set(keys.flatMap((key) => (key.type === 'pkcs11' ? [key.at.module_path] : []))),
     azureVaults: new Set(azureKeys.map(({ at }) => at.vault_url)),
     azureTokenFiles: new Set(tokenFiles.filter((file) => typeof file === 'string')),
+    identityKeys: identityKeysFrom(settings.identityKeys, keys),
     azure: {
       authorityHost: azureAuthorityHost,
       federatedTokenFile: azureFederatedTokenFile,
@@ -48,6 +49,12 @@ export function operatorChoices({ signers }: Pick<LoadedConfig, 'signers'>, sett
     limits: settings.signerLimits,
     ...urlLimitsOf(settings, [...keys.flatMap((key) => hostedUrlsOf(key).map(([, url]) => url)), ...surroundings]),
   };
+}
+
+function identityKeysFrom(named: readonly string[], ofFile: readonly HostedKey[]): OperatorChoices['identityKeys'] {
+  const names = new Set([...named.filter((name) => !name.endsWith('*')), ...ofFile.map(identityNameOf)]);
+  const beginnings = named.filter((name) => name.endsWith('*')).map((name) => name.slice(0, -1));
+  return { has: (name) => names.has(name) || beginnings.some((beginning) => name.startsWith(beginning)) };
 }
 
 /**

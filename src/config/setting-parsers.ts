@@ -125,6 +125,24 @@ export function signerLimits(input: string): Parsed<SignerLimits> {
   return { value: limits };
 }
 
+/** How `SERVICE_IDENTITY_KEYS` names keys, by type: the place where keys are, and a key or its beginning. */
+const identityKeySyntax: Readonly<Record<string, RegExp>> = {
+  aws_kms: /^(?:\*|[a-z0-9-]+\/[^*]*\*?)$/,
+  azure_key_vault: /^(?:\*|https?:\/\/[a-z0-9.:-]+\/[^*/]*\*?)$/,
+};
+
+/** Accepts names of keys, `<type>=<place>/<key>`, separated by commas; one that ends with `*` is the beginning of names. */
+export function identityKeys(input: string): Parsed<readonly string[]> {
+  const names = listed(input);
+  const wrong = names.find((name) => {
+    const [type = '', ...place] = name.split('=');
+    return !(Object.hasOwn(identityKeySyntax, type) && identityKeySyntax[type]?.test(place.join('=')));
+  });
+  if (wrong === undefined) return { value: names };
+  const expected = 'aws_kms=<region>/<key_id> or azure_key_vault=<vault_url>/<key_name>, where only the end may be *';
+  return { problem: `cannot parse ${JSON.stringify(wrong)}; expected ${expected}` };
+}
+
 /** Twice the time after which the lane raises the fee. */
 const defaultDelaySeconds: DelayLimits = { fastest: 60, fast: 120, average: 240, safeLow: 600 };
 const maxDelaySeconds = 604_800;

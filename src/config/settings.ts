@@ -10,6 +10,7 @@ import {
   delayLimits,
   hosts,
   hoursOrOff,
+  identityKeys,
   integer,
   logLevels,
   nativeAmountOrOff,
@@ -258,6 +259,12 @@ const table = {
     default: '',
     doc: 'Calls to providers of hosted keys: <type>=<calls at once>/<calls per second>, separated by commas, such as aws_kms=64/1000,turnkey=8/10; each account of a provider has the limits of its type. The rate may be absent. Types that are absent keep their defaults.',
     parse: signerLimits,
+  }),
+  identityKeys: setting({
+    name: 'SERVICE_IDENTITY_KEYS',
+    default: '',
+    doc: "Keys that signers of the API may use with the service's own identity at a cloud: aws_kms=<region>/<key_id> and azure_key_vault=<vault_url>/<key_name>, separated by commas; * at the end allows each key that begins so, such as aws_kms=eu-central-1/alias/relayer-*. Signers in the configuration file may use any.",
+    parse: identityKeys,
   }),
   transactionExpirationHours: setting({
     name: 'TRANSACTION_EXPIRATION_HOURS',

@@ -6,6 +6,8 @@ import { after, before, describe, it, type TestContext } from 'node:test';
 import { createHostedKeys, operatorChoices } from '../../src/app/open-hosted-keys.js';
 import { DomainError } from '../../src/core/errors/errors.js';
 import type { HostedKey } from '../../src/core/signer/hosted-key.js';
+import { addAwsKey, awsVariablesOf, startFakeAwsKms, useAwsEnvironment } from '../support/fake-aws-kms.js';
+import { addAzureKey, startFakeAzure } from '../support/fake-azure.js';
 import { startHttpReceiver } from '../support/http-receiver.js';
 import { silentLog } from '../support/stored-samples.js';
 
@@ -18,6 +20,7 @@ const settings = {
   azureImdsTokenUrl: null,
   azureIdentityEndpoint: null,
   azureIdentityHeader: null,
+  identityKeys: [],
 };
 
 const rsaKey = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ type: 'pkcs8', format: 'pem' });
@@ -127,4 +130,72 @@ describe('the limits of URLs of signers', () => {
     assert.equal(reason, 'FIELD_INVALID');
     assert.match(message, /is refused by Vault: HTTP 403; the log has the answer$/);
   });
+});
+
+/** Keys of a cloud that the service uses with its own identity, and what opens them. */
+interface IdentityCloud {
+  keyNamed(name: string): HostedKey;
+  /** How `SERVICE_IDENTITY_KEYS` names a key, or a beginning with `*`. */
+  setting(name: string): string;
+  readonly settings: Partial<Parameters<typeof operatorChoices>[1]>;
+}
+
+const identityClouds: Readonly<Record<string, (test: TestContext) => Promise<IdentityCloud>>> = {
+  async aws_kms(test) {
+    const kms = await startFakeAwsKms(test);
+    useAwsEnvironment(test, awsVariablesOf(kms));
+    for (const name of ['alias/relayer-1', 'alias/treasury']) addAwsKey(kms, name, 'secp256k1');
+    return {
+      keyNamed: (name) => ({ type: 'aws_kms', at: { region: kms.region, key_id: `alias/${name}` }, secrets: {} }),
+      setting: (name) => `aws_kms=${kms.region}/alias/${name}`,
+      settings: {},
+    };
+  },
+  async azure_key_vault(test) {
+    const azure = await startFakeAzure(test);
+    for (const name of ['relayer-1', 'treasury', 'other']) addAzureKey(azure, name);
+    return {
+      keyNamed: (name) => ({
+        type: 'azure_key_vault',
+        at: { auth_type: 'managed_identity', vault_url: azure.url, key_name: name },
+        secrets: {},
+      }),
+      setting: (name) => `azure_key_vault=${azure.url}/${name}`,
+      settings: { azureImdsTokenUrl: `${azure.url}/metadata/identity/oauth2/token`, rpcBlockPrivateIps: false },
+    };
+  },
+};
+
+describe('keys that the service uses with its own identity', () => {
+  for (const [type, start] of Object.entries(identityClouds)) {
+    it(`${type}: the API opens only keys that the operator has named`, async (test) => {
+      const cloud = await start(test);
+      /** A signer of the file makes its vault the operator's choice, but not each key in it. */
+      const ofFile = cloud.keyNamed('other');
+      const isOpened = async (name: string, identityKeys: readonly string[], signers: readonly HostedKey[] = [ofFile]) => {
+        const config = { signers: signers.map((hosted) => ({ id: 'file', hosted })) } as unknown as Parameters<typeof operatorChoices>[0];
+        const keys = createHostedKeys(silentLog, operatorChoices(config, { ...settings, ...cloud.settings, identityKeys }));
+        try {
+          await (await keys.open('s', cloud.keyNamed(name), null)).signer.close?.();
+          return true;
+        } catch (error) {
+          assert.ok(error instanceof DomainError && error.reason === 'FIELD_INVALID', String(error));
+          assert.match(
+            error.message,
+            /^config\.key_(id|name) must be a key that SERVICE_IDENTITY_KEYS or a signer in the configuration file names/,
+          );
+          return false;
+        }
+      };
+      assert.equal(await isOpened('treasury', []), false, 'not named');
+      assert.equal(await isOpened('treasury', [], [ofFile, cloud.keyNamed('treasury')]), true, 'a key of the file');
+      assert.equal(await isOpened('treasury', [cloud.setting('treasury')]), true, 'named');
+      assert.equal(await isOpened('treasury', [cloud.setting('relayer-*')]), false, 'another beginning');
+      assert.equal(await isOpened('relayer-1', [cloud.setting('relayer-*')]), true, 'its beginning');
+      assert.equal(await isOpened('relayer-1', [cloud.setting('relayer-')]), false, 'a whole name is no beginning');
+      assert.equal(await isOpened('treasury', [`${type}=*`]), true, 'every key');
+      const otherType = type === 'aws_kms' ? 'azure_key_vault=*' : 'aws_kms=*';
+      assert.equal(await isOpened('treasury', [otherType]), false, 'every key of another type');
+    });
+  }
 });

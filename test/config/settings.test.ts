@@ -61,6 +61,7 @@ test('settings: have defaults', () => {
     azureIdentityEndpoint: null,
     azureIdentityHeader: null,
     signerLimits: new Map(),
+    identityKeys: [],
     transactionExpirationHours: null,
     sandboxRpcPort: 8545,
     sandboxBlockTimeSeconds: 2,
@@ -120,6 +121,30 @@ test('settings: SIGNER_LIMITS refuses unknown types, repeated types and limits o
     assert.match(
       problemsOf({ ...needed, SIGNER_LIMITS: `${type}=1` }).SIGNER_LIMITS ?? '',
       /^has the unknown type "\w+"; must be one of vault_transit, /,
+    );
+});
+
+test('settings: SERVICE_IDENTITY_KEYS names keys or their beginnings', () => {
+  const names = [
+    'aws_kms=eu-central-1/alias/relayer-*',
+    'aws_kms=us-east-1/arn:aws:kms:us-east-1:1:key/2',
+    'aws_kms=*',
+    'azure_key_vault=https://payouts.vault.azure.net/*',
+  ];
+  assert.deepEqual(loadSettings({ ...needed, SERVICE_IDENTITY_KEYS: names.join(', ') }).identityKeys, names);
+  for (const wrong of [
+    'aws_kms',
+    'aws_kms=alias',
+    'aws_kms=eu*',
+    'aws_kms=eu-1/a*b',
+    'azure_key_vault=https://payouts*',
+    'azure_key_vault=https://payouts/a/b',
+    'vault=x/y',
+    'toString=a/b',
+  ])
+    assert.match(
+      problemsOf({ ...needed, SERVICE_IDENTITY_KEYS: `aws_kms=*,${wrong}` }).SERVICE_IDENTITY_KEYS ?? '',
+      new RegExp(`^cannot parse ${JSON.stringify(wrong).replace(/[*?]/g, '\\$&')}; expected aws_kms=`),
     );
 });
 
