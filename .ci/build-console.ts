@@ -10,7 +10,7 @@ const withOptions = /\/(transaction_service|signing_service|api_key_service|evm|
 
 /** The messages and enums that forms are made from: their comments are the help. */
 const inForms =
-  /^relayer\.v1\.((Create(Relayer|Signer|Notification|ApiKey)|Sign(Data|TypedData)|(Evm|Stellar|Solana)(Sign|Transaction))Request|(Evm|Stellar|Solana)Policies|MemoSpec|PaymentOperation|RpcUrl|ApiKeyScope)\.(?!idempotency_key)\w+$/;
+  /^relayer\.v1\.((Create(Relayer|Signer|Notification|ApiKey)|RotateApiKey|Sign(Data|TypedData)|(Evm|Stellar|Solana)(Sign|Transaction))Request|(Evm|Stellar|Solana)Policies|MemoSpec|PaymentOperation|RpcUrl|ApiKeyScope)\.(?!idempotency_key)\w+$/;
 
 /** Keeps the comments that forms show. */
 const formComments: Plugin = {

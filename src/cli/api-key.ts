@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { processEnvironment } from '../config/environment.js';
 import { readSetting } from '../config/settings.js';
+import type { ApiKeyDeps } from '../core/access/api-keys.js';
 import type { ApiKey } from '../core/records/api-key.js';
 import { everyScope, type Scope } from '../core/records/principal.js';
 import { instantFromRfc3339 } from '../core/text/rfc3339.js';
@@ -19,9 +20,9 @@ interface CreateOptions {
 }
 
 const databaseHelp = `
-Reads DATABASE_URL only; the database must exist (relayer serve and relayer migrate create it). A running service accepts a new key and rejects a revoked one within 2 seconds.`;
+Reads DATABASE_URL only; the database must exist (relayer serve and relayer migrate create it). A running service accepts a new key or secret and rejects a revoked one within 2 seconds.`;
 
-/** `relayer api-key create|list|delete`: manages the keys that callers use besides `API_KEY`. */
+/** `relayer api-key create|list|rotate|delete`: manages the keys that callers use besides `API_KEY`. */
 export function registerApiKey(program: Command): void {
   const apiKey = program
     .command('api-key')
@@ -51,6 +52,17 @@ export function registerApiKey(program: Command): void {
     .addHelpText('after', '\nExample:\n  relayer api-key list')
     .action(list);
   apiKey
+    .command('rotate')
+    .argument('<id>', 'the id of the key')
+    .description('give an API key a new secret and print it; it cannot be shown again')
+    .option(
+      '--overlap-seconds <seconds>',
+      'how long the former secret stays valid, at most 604800; 0: all former secrets end at once; default: 86400',
+    )
+    .addHelpText('after', databaseHelp)
+    .addHelpText('after', '\nExample:\n  relayer api-key rotate 0193a7c2-5a4e-7c3b-8f21-3d5c9b1e7a60 --overlap-seconds 3600')
+    .action(rotate);
+  apiKey
     .command('delete')
     .argument('<id>', 'the id of the key')
     .description('revoke an API key')
@@ -61,7 +73,7 @@ export function registerApiKey(program: Command): void {
 }
 
 /** This process keeps no keys in memory; the service reads the database itself. */
-const noKeys = { add() {}, remove() {} };
+const noKeys = { put() {}, remove() {} };
 
 async function create({ name, scope, relayer = [], expiresAt, allowAddress = [] }: CreateOptions): Promise<void> {
   const unknown = scope.find((given) => !everyScope.includes(given));
@@ -69,10 +81,8 @@ async function create({ name, scope, relayer = [], expiresAt, allowAddress = [] 
   const expiresAtMs = expiresAt === undefined ? null : msFromRfc3339(expiresAt);
   const request = { name, scopes: scope, relayerIds: relayer, expiresAtMs, allowedAddresses: allowAddress };
   const { createApiKey, deleteApiKey } = await import('../core/access/api-keys.js');
-  const { systemClock } = await import('../core/work/clock.js');
-  const { systemIds } = await import('../core/records/ids.js');
   await withKeys(async (store) => {
-    const { apiKey, text } = await createApiKey({ store, keys: noKeys, clock: systemClock, ids: systemIds }, request, null);
+    const { apiKey, text } = await createApiKey(await depsOf(store), request, null);
     try {
       await deliverLine(text);
     } catch (error) {
@@ -80,6 +90,27 @@ async function create({ name, scope, relayer = [], expiresAt, allowAddress = [] 
       throw new Error('no key was created, since standard output cannot be written to', { cause: error });
     }
     writeNote(`created ${apiKey.id}; the key cannot be shown again`);
+  });
+}
+
+async function rotate(id: string, { overlapSeconds }: { readonly overlapSeconds?: string }): Promise<void> {
+  if (overlapSeconds !== undefined && !/^[0-9]{1,6}$/.test(overlapSeconds))
+    throw new CliError(`--overlap-seconds is ${JSON.stringify(overlapSeconds)}; it must be a whole number from 0 to 604800`, 2);
+  const { rotateApiKey } = await import('../core/access/api-keys.js');
+  await withKeys(async (store) => {
+    const before = (await store.read.apiKeys()).find((one) => one.id === id);
+    const wanted = { id, overlapSeconds: overlapSeconds === undefined ? undefined : Number(overlapSeconds) };
+    const { apiKey, text } = await rotateApiKey(await depsOf(store), wanted, null);
+    try {
+      await deliverLine(text);
+    } catch (error) {
+      if (before !== undefined) await store.commit([store.change.setApiKeySecrets(before, apiKey.digest)]);
+      throw new Error('the key was not rotated, since standard output cannot be written to', { cause: error });
+    }
+    const [former] = apiKey.formerSecrets;
+    const end =
+      former === undefined ? 'all former secrets have ended' : `the former secret ends at ${new Date(former.validUntilMs).toISOString()}`;
+    writeNote(`rotated ${id}; ${end}; the key cannot be shown again`);
   });
 }
 
@@ -97,6 +128,12 @@ async function deleteKey(id: string, { withCreated = false }: { readonly withCre
     if (!withCreated) await deleteApiKey(deps, id);
     for (const one of revoked) writeLine(`revoked ${one}`);
   });
+}
+
+async function depsOf(store: ApiKeyStore): Promise<ApiKeyDeps> {
+  const { systemClock } = await import('../core/work/clock.js');
+  const { systemIds } = await import('../core/records/ids.js');
+  return { store, keys: noKeys, clock: systemClock, ids: systemIds };
 }
 
 /** Opens the stored keys for `work`. Reports a DomainError as the user's mistake. */

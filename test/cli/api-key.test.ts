@@ -3,9 +3,12 @@ import { spawnSync } from 'node:child_process';
 import { closeSync, existsSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { keyDigest } from '../../src/core/records/api-key.js';
+import { openApiKeys } from '../../src/storage/open-api-keys.js';
 import { programFile } from '../support/program-file.js';
 import { runCli } from '../support/run-cli.js';
 import { apiKey as bootstrapKey, createServiceHome, startService } from '../support/service.js';
+import { silentLog } from '../support/stored-samples.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 import { waitFor } from '../support/wait-for.js';
 
@@ -48,9 +51,45 @@ test('api-key create: keeps no key whose text could not be written', async () =>
   assert.deepEqual(await runCli(['api-key', 'list'], env), { exitCode: 0, stdout: '', stderr: '' });
 });
 
+test('api-key rotate: prints only the new secret; one that could not be written is undone', async () => {
+  const env = await newDatabase();
+  const created = await runCli(['api-key', 'create', '--name', 'shop', '--scope', 'sign'], env);
+  const id = /^created (\S+);/.exec(created.stderr)?.[1] ?? assert.fail(created.stderr);
+  const store = await openApiKeys(env.DATABASE_URL, { log: silentLog });
+  const stored = async () => (await store.read.apiKeys())[0] ?? assert.fail();
+  const rotated = await runCli(['api-key', 'rotate', id, '--overlap-seconds', '60'], env);
+  assert.equal(rotated.exitCode, 0, rotated.stderr);
+  assert.match(rotated.stdout, /^rk_[0-9a-f]{32}_[A-Za-z0-9_-]{43}\n$/);
+  assert.match(rotated.stderr, /^rotated \S+; the former secret ends at 2\S+Z; the key cannot be shown again\n$/);
+  const after = await stored();
+  assert.deepEqual(
+    [after.digest, after.formerSecrets.map(({ digest }) => digest)],
+    [keyDigest(rotated.stdout.trim()), [keyDigest(created.stdout.trim())]],
+  );
+  const full = openSync('/dev/full', 'w');
+  const args = [programFile, 'api-key', 'rotate', id, '--overlap-seconds', '0'];
+  const { status, stderr } = spawnSync(process.execPath, args, { env, stdio: ['ignore', full, 'pipe'], encoding: 'utf8' });
+  closeSync(full);
+  assert.equal(status, 1);
+  assert.match(stderr, /^error: the key was not rotated, since standard output cannot be written to: ENOSPC/);
+  assert.deepEqual(await stored(), after);
+  const last = await runCli(['api-key', 'rotate', id, '--overlap-seconds', '0'], env);
+  assert.match(last.stderr, /; all former secrets have ended; /);
+  for (const [given, exitCode, sentence] of [
+    [[id, '--overlap-seconds', '-1'], 2, /^error: --overlap-seconds is "-1"; it must be a whole number from 0 to 604800\n$/],
+    [[id, '--overlap-seconds', '604801'], 2, /^error: overlap_seconds must be at most 604800\n$/],
+    [['gone'], 1, /^error: API key with ID gone not found\n$/],
+  ] as const) {
+    const refused = await runCli(['api-key', 'rotate', ...given], env);
+    assert.deepEqual([refused.exitCode, refused.stdout], [exitCode, '']);
+    assert.match(refused.stderr, sentence);
+  }
+  await store.close();
+});
+
 test('api-key: creates no database in a wrong folder', async () => {
   const file = join(await temporaryFolder(), 'none.db');
-  for (const args of [['create', '--name', 'x', '--scope', 'sign'], ['list'], ['delete', 'x']]) {
+  for (const args of [['create', '--name', 'x', '--scope', 'sign'], ['list'], ['rotate', 'x'], ['delete', 'x']]) {
     const { exitCode, stderr } = await runCli(['api-key', ...args], { DATABASE_URL: `sqlite:${file}` });
     assert.deepEqual([exitCode, stderr], [2, `error: the database file ${file} does not exist\n`]);
   }

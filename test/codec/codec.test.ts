@@ -578,7 +578,7 @@ describe('answers', () => {
     );
     assert.equal(
       write(ApiKeySchema, { id: 'k' }),
-      '{"id":"k","name":"","scopes":[],"relayer_ids":[],"expires_at":null,"created_by":null,"allowed_addresses":[],"last_used_at":null}',
+      '{"id":"k","name":"","scopes":[],"relayer_ids":[],"expires_at":null,"created_by":null,"allowed_addresses":[],"last_used_at":null,"former_secrets_expire_at":null}',
     );
   });
 

@@ -222,12 +222,15 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
         relayerIds: ['a', 'b'],
         expiresAtMs: 8_640_000_000_000_000,
         createdBy: 'b',
+        adoptedBy: 'c',
         allowedAddresses: ['10.0.0.0/8', '2001:db8::1'],
+        formerSecrets: [{ digest: 'cd', validUntilMs: 8_640_000_000_000_000 }],
       });
       await store.commit([change.insertApiKey(anApiKey({ id: 'first' }))]);
       await store.commit([change.insertApiKey(full)]);
       assert.deepEqual(await read.apiKeys(), [full, anApiKey({ id: 'first' })]);
-      await store.commit([change.holdApiKey('full')]);
+      await store.commit([change.holdApiKey(full)]);
+      assert.equal(await conflictIn(store.commit([change.holdApiKey({ ...full, digest: 'cd' })])), 'holdApiKey');
       for (const [usedAtMs, lastUsedAtMs] of [
         [1_763_600_000_000, 1_763_600_000_000],
         [1_763_600_000_002, 1_763_600_000_002],
@@ -236,11 +239,49 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
         await store.commit([change.noteApiKeyUse('full', usedAtMs), change.noteApiKeyUse('gone', usedAtMs)]);
         assert.deepEqual(await read.apiKeys(), [{ ...full, lastUsedAtMs }, anApiKey({ id: 'first' })]);
       }
-      await store.commit([change.deleteApiKey('full')]);
-      assert.equal(await conflictIn(store.commit([change.holdApiKey('full')])), 'holdApiKey');
+      await store.commit([change.deleteApiKey('full', null)]);
+      assert.equal(await conflictIn(store.commit([change.holdApiKey(full)])), 'holdApiKey');
       assert.deepEqual(await read.apiKeys(), [anApiKey({ id: 'first' })]);
-      assert.equal(await conflictIn(store.commit([change.deleteApiKey('full')])), 'deleteApiKey');
+      assert.equal(await conflictIn(store.commit([change.deleteApiKey('full', null)])), 'deleteApiKey');
       assert.equal(await conflictIn(store.commit([change.insertApiKey(anApiKey({ id: 'first' }))])), 'insertApiKey');
+    });
+
+    test('sets the secrets of an API key whose newest secret is the expected one', async () => {
+      const { change, read } = store;
+      const keys = async () => (await read.apiKeys()).filter(({ id }) => id !== 'first');
+      const key = anApiKey({ id: 'key', name: 'n', digest: 'one' });
+      await store.commit([change.insertApiKey(key), change.insertApiKey(anApiKey({ id: 'other', digest: 'one' }))]);
+      const rotated = { ...key, digest: 'two', formerSecrets: [{ digest: 'one', validUntilMs: 5 }] };
+      await store.commit([change.setApiKeySecrets(rotated, 'one')]);
+      assert.deepEqual(await keys(), [anApiKey({ id: 'other', digest: 'one' }), rotated]);
+      assert.equal(await conflictIn(store.commit([change.setApiKeySecrets(rotated, 'one')])), 'setApiKeySecrets');
+      assert.equal(await conflictIn(store.commit([change.setApiKeySecrets({ ...rotated, id: 'gone' }, 'two')])), 'setApiKeySecrets');
+      await store.commit([change.setApiKeySecrets(key, 'two'), change.deleteApiKey('other', null)]);
+      assert.deepEqual(await keys(), [key]);
+      await store.commit([change.deleteApiKey('key', null)]);
+    });
+
+    test('a deleted API key leaves those that it created to its creator, or to the heir', async () => {
+      const { change, read } = store;
+      const lineage = [
+        ['top', 'bootstrap', null],
+        ['left', 'gone', 'top'],
+        ['one', 'left', null],
+        ['two', 'gone', 'left'],
+        ['three', 'left', 'top'],
+        ['four', null, null],
+      ] as const;
+      await store.commit(lineage.map(([id, createdBy, adoptedBy]) => change.insertApiKey(anApiKey({ id, createdBy, adoptedBy }))));
+      const adopters = async () =>
+        Object.fromEntries((await read.apiKeys()).flatMap(({ id, adoptedBy }) => (id === 'first' ? [] : [[id, adoptedBy]])));
+      await store.commit([change.deleteApiKey('left', null)]);
+      assert.deepEqual(await adopters(), { top: null, one: 'top', two: 'top', three: 'top', four: null });
+      await store.commit([change.deleteApiKey('one', null), change.deleteApiKey('top', 'heir')]);
+      assert.deepEqual(await adopters(), { two: 'heir', three: 'heir', four: null });
+      await store.commit([change.insertApiKey(anApiKey({ id: 'of-operator', createdBy: 'bootstrap' }))]);
+      await store.commit([change.insertApiKey(anApiKey({ id: 'five', createdBy: 'of-operator' }))]);
+      await store.commit([change.deleteApiKey('of-operator', null)]);
+      assert.deepEqual(await adopters(), { two: 'heir', three: 'heir', four: null, five: null });
     });
 
     test('reads definitions in the order of their first write', async () => {
@@ -837,7 +878,7 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
       const { store } = await open(databaseUrl);
       const beside = await openApiKeys(databaseUrl, { log: silentLog });
       const { change } = beside;
-      await beside.commit([change.insertApiKey(anApiKey({ id: 'beside' })), change.deleteApiKey('before')]);
+      await beside.commit([change.insertApiKey(anApiKey({ id: 'beside' })), change.deleteApiKey('before', null)]);
       assert.deepEqual(await store.read.apiKeys(), [anApiKey({ id: 'beside' })]);
       await beside.close();
       await assert.rejects(open(databaseUrl), DatabaseLockedError, 'openApiKeys neither takes nor releases the lock');

@@ -246,6 +246,12 @@ describe('console: transactions, webhooks and management', { skip: skipWithoutCh
       location.hash = '/keys';
     });
     await reader.getByText('This API key lacks the scope for this page.').waitFor();
+    await button('Rotate reader').click();
+    await dialog().getByLabel('Overlap seconds').fill('3600');
+    await dialog().getByRole('button', { name: 'Rotate' }).click();
+    const rotated = await dialog().locator('.secret code').textContent();
+    assert.ok(rotated && rotated !== secret);
+    await dialog().getByRole('button', { name: 'Done' }).click();
     await button('Revoke reader').click();
     await confirm((await dialog().locator('label code').textContent()) ?? '', 'Revoke');
     await page.getByText('Revoked: reader').waitFor();

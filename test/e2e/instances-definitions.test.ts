@@ -224,6 +224,38 @@ describe('definitions that one of two instances changes', () => {
     }
   });
 
+  it('API keys: a rotation at one instance counts at the other, and so does its end', async () => {
+    const { id, key: former } = await must(one('POST', '/api-keys', { name: 'shop', scopes: ['sign'] }));
+    const statusAt = (service: number, key: string) => restClient(() => services[service]?.baseUrl ?? '', key)('GET', '/caller');
+    const { key } = await must(one('POST', `/api-keys/${id}/rotate`, { overlap_seconds: 60 }));
+    await until('the new secret at the other instance', () => statusAt(1, key), isFound);
+    assert.deepEqual([(await statusAt(0, former)).status, (await statusAt(1, former)).status], [200, 200]);
+    const last = await must(other('POST', `/api-keys/${id}/rotate`, { overlap_seconds: 0 }));
+    await until('the last secret at the first instance', () => statusAt(0, last.key), isFound);
+    for (const service of [0, 1]) for (const ended of [former, key]) assert.equal((await statusAt(service, ended)).status, 401);
+  });
+
+  it('API keys: a key that another instance is creating during the revocation of its creator is revoked with it', async () => {
+    const { id } = await must(one('POST', '/api-keys', { name: 'parent', scopes: ['admin'] }));
+    // A transaction sees the activity of its begin.
+    const [client, watcher] = [new pg.Client({ connectionString: databaseUrl }), new pg.Client({ connectionString: databaseUrl })];
+    await Promise.all([client.connect(), watcher.connect()]);
+    await client.query('begin');
+    await client.query('update api_keys set name = name where id = $1', [id]);
+    const columns = 'name, scopes, relayer_ids, digest, created_at_ms';
+    await client.query(`insert into api_keys (id, ${columns}, created_by) select 'in-flight', ${columns}, id from api_keys where id = $1`, [
+      id,
+    ]);
+    const revoking = one('DELETE', `/api-keys/${id}?with_created=true`);
+    await waitFor('the revocation to wait for the creation', async () => {
+      const { rowCount } = await watcher.query("select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like '%api_keys%'");
+      return rowCount === 0 ? undefined : true;
+    });
+    await client.query('commit');
+    await Promise.all([client.end(), watcher.end()]);
+    assert.deepEqual((await must(revoking)).api_key_ids, [id, 'in-flight']);
+  });
+
   it('rate limits: each instance allows its part, which changes when instances come and go', async () => {
     const untilBurst = async (burst: number) => {
       for (const service of services)

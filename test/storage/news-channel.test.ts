@@ -23,7 +23,7 @@ describe('the news of a commit', () => {
       assert.deepEqual(newsOf([change(name)]), { ...nothing, hasEvents: true });
     });
 
-  for (const name of ['moveDefinitions', 'insertApiKey', 'deleteApiKey'] as const)
+  for (const name of ['moveDefinitions', 'insertApiKey', 'setApiKeySecrets', 'deleteApiKey'] as const)
     it(`says that definitions changed after ${name}`, () => {
       assert.deepEqual(newsOf([change(name)]), { ...nothing, hasDefinitions: true });
     });

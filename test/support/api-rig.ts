@@ -90,7 +90,7 @@ export async function startRig(options: RigOptions = {}): Promise<Rig> {
   );
   const bootstrap = createAuthenticate({
     bootstrap: { apiKey: testKey, apiKeyNext: null },
-    keys: { find: () => undefined },
+    keys: { find: () => [] },
     clock: systemClock,
   });
   const signer: Principal = {
@@ -99,6 +99,7 @@ export async function startRig(options: RigOptions = {}): Promise<Rig> {
     scopes: new Set(['sign']),
     relayers: null,
     addresses: null,
+    digest: null,
     expiresAtMs: null,
     ended: null,
   };

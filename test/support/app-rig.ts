@@ -24,7 +24,7 @@ export const keys = {
 } as const;
 
 function principal(keyId: string, scopes: readonly Scope[], relayers: Principal['relayers'] = null): Principal {
-  return { keyId, name: keyId, scopes: new Set(scopes), relayers, addresses: null, expiresAtMs: null, ended: null };
+  return { keyId, name: keyId, scopes: new Set(scopes), relayers, addresses: null, digest: null, expiresAtMs: null, ended: null };
 }
 
 const principals: Readonly<Record<string, Principal>> = {

@@ -40,6 +40,7 @@ export const anyone: Principal = {
   scopes: new Set(['transactions:write']),
   relayers: null,
   addresses: null,
+  digest: null,
   expiresAtMs: null,
   ended: null,
 };

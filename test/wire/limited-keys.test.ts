@@ -140,11 +140,13 @@ describe('keys that are limited to relayers', () => {
     assert.equal(child.data.created_by, parent.id);
     const grandchild = await ask('POST', '/api-keys', { name: 'grandchild', scopes }, by(child.data.key));
     const other = await newKey({ scopes });
-    assert.equal((await ask('DELETE', `/api-keys/${parent.id}?with_created=true`, undefined, {})).status, 200);
+    const revoked = await ask('DELETE', `/api-keys/${parent.id}?with_created=true`, undefined, {});
+    assert.deepEqual([revoked.status, revoked.data], [200, { api_key_ids: [parent.id, child.data.id, grandchild.data.id] }]);
     for (const { key } of [parent, child.data, grandchild.data])
       assert.equal((await ask('GET', '/relayers', undefined, by(key))).status, 401);
     assert.equal((await ask('GET', '/relayers', undefined, by(other.key))).status, 200);
     assert.equal((await ask('DELETE', `/api-keys/${parent.id}?with_created=true`, undefined, {})).reason, 'API_KEY_NOT_FOUND');
+    assert.deepEqual((await ask('DELETE', `/api-keys/${other.id}`, undefined, {})).data, null);
     const line = rig.audited.find((fields) => 'revoked' in fields) as { readonly revoked?: string } | undefined;
     assert.equal(line?.revoked, [parent.id, child.data.id, grandchild.data.id].join(' '));
   });

@@ -64,13 +64,13 @@ describe('messages of the RPC contract', () => {
     const { text } = await rig.ask('POST', '/api/v1/api-keys', { body: '{"name":"n","scopes":["sign"]}' });
     const { data } = JSON.parse(text);
     const fields = ['id', 'name', 'scopes', 'relayer_ids', 'created_at', 'expires_at', 'created_by', 'allowed_addresses', 'last_used_at'];
-    assert.deepEqual(Object.keys(data), [...fields, 'key']);
+    assert.deepEqual(Object.keys(data), [...fields, 'former_secrets_expire_at', 'key']);
     assert.match(data.key, /^\S{32,}$/);
     const [listed] = await responsesOf(ApiKeyService.method.listApiKeys, {});
     assert.ok(!JSON.stringify(listed).includes('"key"'));
   });
 
-  it('exactly the methods that send, replace or create take an idempotency key, as the header and as a field', () => {
+  it('exactly the methods that send, replace, create or rotate take an idempotency key, as the header and as a field', () => {
     const services = [
       ApiKeyService,
       InstanceService,
@@ -86,7 +86,16 @@ describe('messages of the RPC contract', () => {
     const taking = plans.filter(({ idempotent, method }) => idempotent && 'idempotencyKey' in method.input.field);
     assert.deepEqual(
       taking.map(({ label }) => label.replace(/.*\./, '')),
-      ['CreateApiKey', 'CreateNotification', 'CreateRelayer', 'CreateSigner', 'SendTransaction', 'SendTransactions', 'ReplaceTransaction'],
+      [
+        'CreateApiKey',
+        'RotateApiKey',
+        'CreateNotification',
+        'CreateRelayer',
+        'CreateSigner',
+        'SendTransaction',
+        'SendTransactions',
+        'ReplaceTransaction',
+      ],
     );
     for (const plan of plans) {
       assert.equal('idempotencyKey' in plan.method.input.field, plan.idempotent, plan.label);

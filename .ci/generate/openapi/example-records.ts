@@ -219,6 +219,7 @@ export const key = {
   created_by: 'bootstrap',
   allowed_addresses: ['10.0.0.0/8'],
   last_used_at: null,
+  former_secrets_expire_at: null,
 };
 
 export const caller = {

@@ -331,6 +331,10 @@ const methodExamples: Readonly<Record<string, MethodExamples>> = {
   },
   'ApiKeyService.ListApiKeys': { answer: page(records.key) },
   'ApiKeyService.GetCaller': { answer: done(records.caller) },
+  'ApiKeyService.RotateApiKey': {
+    requests: { hour: { summary: 'A new secret; the former one ends in an hour', value: { overlap_seconds: 3600 } } },
+    answer: done({ ...records.key, former_secrets_expire_at: records.key.created_at, key: 'rk_shown-only-here' }),
+  },
   'ApiKeyService.DeleteApiKey': { answer: done(null) },
   'InstanceService.ListInstances': { answer: page(records.instance) },
   'InstanceService.DrainInstance': { answer: done({ ...records.instance, state: 'draining', is_self: false }) },

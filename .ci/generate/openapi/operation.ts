@@ -8,7 +8,7 @@ import { examplesOf } from './examples.js';
 import { answerHeaders } from './headers.js';
 import { pascal } from './object-schema.js';
 import { parametersOf } from './parameters.js';
-import { described, type Schema } from './schema.js';
+import { described, orNull, type Schema } from './schema.js';
 import type { SchemaCompiler } from './schema-compiler.js';
 
 /** The input of an operation. The caller compiles `answer`, because all responses are compiled before any request. */
@@ -111,7 +111,8 @@ export function answerSchema(plan: MethodPlan, http: HttpPlan, compiler: SchemaC
   if (isStream(plan)) return eventsSchema(output);
   const schemaOf = (field: DescField | undefined) => (field === undefined ? undefined : compiler.field(field, 'answer'));
   const dataField = output.fields.find(({ name }) => name === http.responseField);
-  const data = dataSchema(plan.method, dataField, compiler);
+  const shown = dataSchema(plan.method, dataField, compiler);
+  const data = shown && dataField && fieldRulesOf(dataField).nullable ? orNull(shown) : shown;
   if (http.bare) return data ?? {};
   const pagination = schemaOf(output.fields.find(({ name }) => name === 'pagination'));
   const metadata = schemaOf(output.fields.find(({ message }) => message?.typeName === ResponseMetadataSchema.typeName));

@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file relayer/v1/api_key_service.proto.
  */
 export const file_relayer_v1_api_key_service: GenFile = /*@__PURE__*/
-  fileDesc("CiByZWxheWVyL3YxL2FwaV9rZXlfc2VydmljZS5wcm90bxIKcmVsYXllci52MSL3AgoGQXBpS2V5EgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkSJwoGc2NvcGVzGAMgAygOMhcucmVsYXllci52MS5BcGlLZXlTY29wZRITCgtyZWxheWVyX2lkcxgEIAMoCRIuCgpjcmVhdGVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI7CgpleHBpcmVzX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIG0vMYAhgBSACIAQESHwoKY3JlYXRlZF9ieRgHIAEoCUIG0vMYAhgBSAGIAQESGQoRYWxsb3dlZF9hZGRyZXNzZXMYCCADKAkSPQoMbGFzdF91c2VkX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIG0vMYAhgBSAKIAQFCDQoLX2V4cGlyZXNfYXRCDQoLX2NyZWF0ZWRfYnlCDwoNX2xhc3RfdXNlZF9hdCL/AQoGQ2FsbGVyEh8KCmFwaV9rZXlfaWQYASABKAlCBtLzGAIYAUgAiAEBEhkKBG5hbWUYAiABKAlCBtLzGAIYAUgBiAEBEicKBnNjb3BlcxgDIAMoDjIXLnJlbGF5ZXIudjEuQXBpS2V5U2NvcGUSEwoLcmVsYXllcl9pZHMYBCADKAkSOwoKZXhwaXJlc19hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBtLzGAIYAUgCiAEBEhcKD3NlcnZpY2VfdmVyc2lvbhgGIAEoCUINCgtfYXBpX2tleV9pZEIHCgVfbmFtZUINCgtfZXhwaXJlc19hdCISChBHZXRDYWxsZXJSZXF1ZXN0ImcKEUdldENhbGxlclJlc3BvbnNlEiIKBmNhbGxlchgBIAEoCzISLnJlbGF5ZXIudjEuQ2FsbGVyEi4KCG1ldGFkYXRhGAMgASgLMhwucmVsYXllci52MS5SZXNwb25zZU1ldGFkYXRhIsICChNDcmVhdGVBcGlLZXlSZXF1ZXN0EhsKBG5hbWUYASABKAlCDdLzGAlQAaoBBG5hbWUSMgoGc2NvcGVzGAIgAygOMhcucmVsYXllci52MS5BcGlLZXlTY29wZUIJ0vMYBVABwAEBEigKC3JlbGF5ZXJfaWRzGAMgAygJQhPS8xgPqgEIZW50cnlfaWTIAegHEjMKCmV4cGlyZXNfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSACIAQESMgoRYWxsb3dlZF9hZGRyZXNzZXMYBSADKAlCF9LzGBOqAQ1hZGRyZXNzX3JhbmdlyAFkEiQKD2lkZW1wb3RlbmN5X2tleRgoIAEoCUIG0vMYAmABSAGIAQFCDQoLX2V4cGlyZXNfYXRCEgoQX2lkZW1wb3RlbmN5X2tleSKDAQoUQ3JlYXRlQXBpS2V5UmVzcG9uc2USIwoHYXBpX2tleRgBIAEoCzISLnJlbGF5ZXIudjEuQXBpS2V5Ei4KCG1ldGFkYXRhGAMgASgLMhwucmVsYXllci52MS5SZXNwb25zZU1ldGFkYXRhEhYKA2tleRgEIAEoCUIJgAEB0vMYAnABIrABChJMaXN0QXBpS2V5c1JlcXVlc3QSGQoEcGFnZRgBIAEoDUIG0vMYAjgBSACIAQESHQoIcGVyX3BhZ2UYAiABKA1CBtLzGAI4AUgBiAEBEiAKCXBhZ2Vfc2l6ZRgKIAEoDUII0vMYBDgBYAFIAogBARIaCgpwYWdlX3Rva2VuGAsgASgJQgbS8xgCYAFCBwoFX3BhZ2VCCwoJX3Blcl9wYWdlQgwKCl9wYWdlX3NpemUisAEKE0xpc3RBcGlLZXlzUmVzcG9uc2USJAoIYXBpX2tleXMYASADKAsyEi5yZWxheWVyLnYxLkFwaUtleRIqCgpwYWdpbmF0aW9uGAIgASgLMhYucmVsYXllci52MS5QYWdpbmF0aW9uEi4KCG1ldGFkYXRhGAMgASgLMhwucmVsYXllci52MS5SZXNwb25zZU1ldGFkYXRhEhcKD25leHRfcGFnZV90b2tlbhgEIAEoCSI/ChNEZWxldGVBcGlLZXlSZXF1ZXN0EhIKCmFwaV9rZXlfaWQYASABKAkSFAoMd2l0aF9jcmVhdGVkGAIgASgIIkYKFERlbGV0ZUFwaUtleVJlc3BvbnNlEi4KCG1ldGFkYXRhGAMgASgLMhwucmVsYXllci52MS5SZXNwb25zZU1ldGFkYXRhKqACCgtBcGlLZXlTY29wZRIdChlBUElfS0VZX1NDT1BFX1VOU1BFQ0lGSUVEEAASOgofQVBJX0tFWV9TQ09QRV9UUkFOU0FDVElPTlNfUkVBRBABGhXi8xgRdHJhbnNhY3Rpb25zOnJlYWQSPAogQVBJX0tFWV9TQ09QRV9UUkFOU0FDVElPTlNfV1JJVEUQAhoW4vMYEnRyYW5zYWN0aW9uczp3cml0ZRIgChJBUElfS0VZX1NDT1BFX1NJR04QAxoI4vMYBHNpZ24SMgobQVBJX0tFWV9TQ09QRV9OT1RJRklDQVRJT05TEAQaEeLzGA1ub3RpZmljYXRpb25zEiIKE0FQSV9LRVlfU0NPUEVfQURNSU4QBRoJ4vMYBWFkbWluMoQECg1BcGlLZXlTZXJ2aWNlEoIBCgxDcmVhdGVBcGlLZXkSHy5yZWxheWVyLnYxLkNyZWF0ZUFwaUtleVJlcXVlc3QaIC5yZWxheWVyLnYxLkNyZWF0ZUFwaUtleVJlc3BvbnNlIi/K8xgHCAcYyQEwAYLT5JMCHjoBKmIHYXBpX2tleSIQL2FwaS92MS9hcGkta2V5cxJ7CgtMaXN0QXBpS2V5cxIeLnJlbGF5ZXIudjEuTGlzdEFwaUtleXNSZXF1ZXN0Gh8ucmVsYXllci52MS5MaXN0QXBpS2V5c1Jlc3BvbnNlIiuQAgHK8xgCCAeC0+STAhxiCGFwaV9rZXlzEhAvYXBpL3YxL2FwaS1rZXlzEnEKCUdldENhbGxlchIcLnJlbGF5ZXIudjEuR2V0Q2FsbGVyUmVxdWVzdBodLnJlbGF5ZXIudjEuR2V0Q2FsbGVyUmVzcG9uc2UiJ5ACAcrzGAIIAoLT5JMCGGIGY2FsbGVyEg4vYXBpL3YxL2NhbGxlchJ+CgxEZWxldGVBcGlLZXkSHy5yZWxheWVyLnYxLkRlbGV0ZUFwaUtleVJlcXVlc3QaIC5yZWxheWVyLnYxLkRlbGV0ZUFwaUtleVJlc3BvbnNlIivK8xgCCAeC0+STAh8qHS9hcGkvdjEvYXBpLWtleXMve2FwaV9rZXlfaWR9QokBCg5jb20ucmVsYXllci52MUISQXBpS2V5U2VydmljZVByb3RvUAFaFHJlbGF5ZXIvdjE7cmVsYXllcnYxqgIKUmVsYXllci5WMboCCVJlbGF5ZXJWMcoCClJlbGF5ZXJcVjHiAhZSZWxheWVyXFYxXEdQQk1ldGFkYXRh6gILUmVsYXllcjo6VjFiBnByb3RvMw", [file_google_api_annotations, file_google_protobuf_timestamp, file_relayer_rest_v1_options, file_relayer_v1_common]);
+  fileDesc("CiByZWxheWVyL3YxL2FwaV9rZXlfc2VydmljZS5wcm90bxIKcmVsYXllci52MSLfAwoGQXBpS2V5EgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkSJwoGc2NvcGVzGAMgAygOMhcucmVsYXllci52MS5BcGlLZXlTY29wZRITCgtyZWxheWVyX2lkcxgEIAMoCRIuCgpjcmVhdGVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI7CgpleHBpcmVzX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIG0vMYAhgBSACIAQESHwoKY3JlYXRlZF9ieRgHIAEoCUIG0vMYAhgBSAGIAQESGQoRYWxsb3dlZF9hZGRyZXNzZXMYCCADKAkSPQoMbGFzdF91c2VkX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIG0vMYAhgBSAKIAQESSQoYZm9ybWVyX3NlY3JldHNfZXhwaXJlX2F0GAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIG0vMYAhgBSAOIAQFCDQoLX2V4cGlyZXNfYXRCDQoLX2NyZWF0ZWRfYnlCDwoNX2xhc3RfdXNlZF9hdEIbChlfZm9ybWVyX3NlY3JldHNfZXhwaXJlX2F0Iv8BCgZDYWxsZXISHwoKYXBpX2tleV9pZBgBIAEoCUIG0vMYAhgBSACIAQESGQoEbmFtZRgCIAEoCUIG0vMYAhgBSAGIAQESJwoGc2NvcGVzGAMgAygOMhcucmVsYXllci52MS5BcGlLZXlTY29wZRITCgtyZWxheWVyX2lkcxgEIAMoCRI7CgpleHBpcmVzX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIG0vMYAhgBSAKIAQESFwoPc2VydmljZV92ZXJzaW9uGAYgASgJQg0KC19hcGlfa2V5X2lkQgcKBV9uYW1lQg0KC19leHBpcmVzX2F0IhIKEEdldENhbGxlclJlcXVlc3QiZwoRR2V0Q2FsbGVyUmVzcG9uc2USIgoGY2FsbGVyGAEgASgLMhIucmVsYXllci52MS5DYWxsZXISLgoIbWV0YWRhdGEYAyABKAsyHC5yZWxheWVyLnYxLlJlc3BvbnNlTWV0YWRhdGEiwgIKE0NyZWF0ZUFwaUtleVJlcXVlc3QSGwoEbmFtZRgBIAEoCUIN0vMYCVABqgEEbmFtZRIyCgZzY29wZXMYAiADKA4yFy5yZWxheWVyLnYxLkFwaUtleVNjb3BlQgnS8xgFUAHAAQESKAoLcmVsYXllcl9pZHMYAyADKAlCE9LzGA+qAQhlbnRyeV9pZMgB6AcSMwoKZXhwaXJlc19hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBIAIgBARIyChFhbGxvd2VkX2FkZHJlc3NlcxgFIAMoCUIX0vMYE6oBDWFkZHJlc3NfcmFuZ2XIAWQSJAoPaWRlbXBvdGVuY3lfa2V5GCggASgJQgbS8xgCYAFIAYgBAUINCgtfZXhwaXJlc19hdEISChBfaWRlbXBvdGVuY3lfa2V5IoMBChRDcmVhdGVBcGlLZXlSZXNwb25zZRIjCgdhcGlfa2V5GAEgASgLMhIucmVsYXllci52MS5BcGlLZXkSLgoIbWV0YWRhdGEYAyABKAsyHC5yZWxheWVyLnYxLlJlc3BvbnNlTWV0YWRhdGESFgoDa2V5GAQgASgJQgmAAQHS8xgCcAEinwEKE1JvdGF0ZUFwaUtleVJlcXVlc3QSEgoKYXBpX2tleV9pZBgBIAEoCRImCg9vdmVybGFwX3NlY29uZHMYAiABKA1CCNLzGARAgPUkSACIAQESJAoPaWRlbXBvdGVuY3lfa2V5GCggASgJQgbS8xgCYAFIAYgBAUISChBfb3ZlcmxhcF9zZWNvbmRzQhIKEF9pZGVtcG90ZW5jeV9rZXkigwEKFFJvdGF0ZUFwaUtleVJlc3BvbnNlEiMKB2FwaV9rZXkYASABKAsyEi5yZWxheWVyLnYxLkFwaUtleRIuCghtZXRhZGF0YRgDIAEoCzIcLnJlbGF5ZXIudjEuUmVzcG9uc2VNZXRhZGF0YRIWCgNrZXkYBCABKAlCCYABAdLzGAJwASKwAQoSTGlzdEFwaUtleXNSZXF1ZXN0EhkKBHBhZ2UYASABKA1CBtLzGAI4AUgAiAEBEh0KCHBlcl9wYWdlGAIgASgNQgbS8xgCOAFIAYgBARIgCglwYWdlX3NpemUYCiABKA1CCNLzGAQ4AWABSAKIAQESGgoKcGFnZV90b2tlbhgLIAEoCUIG0vMYAmABQgcKBV9wYWdlQgsKCV9wZXJfcGFnZUIMCgpfcGFnZV9zaXplIrABChNMaXN0QXBpS2V5c1Jlc3BvbnNlEiQKCGFwaV9rZXlzGAEgAygLMhIucmVsYXllci52MS5BcGlLZXkSKgoKcGFnaW5hdGlvbhgCIAEoCzIWLnJlbGF5ZXIudjEuUGFnaW5hdGlvbhIuCghtZXRhZGF0YRgDIAEoCzIcLnJlbGF5ZXIudjEuUmVzcG9uc2VNZXRhZGF0YRIXCg9uZXh0X3BhZ2VfdG9rZW4YBCABKAkiPwoTRGVsZXRlQXBpS2V5UmVxdWVzdBISCgphcGlfa2V5X2lkGAEgASgJEhQKDHdpdGhfY3JlYXRlZBgCIAEoCCJ7ChREZWxldGVBcGlLZXlSZXNwb25zZRIzCgdyZXZva2VkGAEgASgLMhoucmVsYXllci52MS5SZXZva2VkQXBpS2V5c0IG0vMYAhgBEi4KCG1ldGFkYXRhGAMgASgLMhwucmVsYXllci52MS5SZXNwb25zZU1ldGFkYXRhIiUKDlJldm9rZWRBcGlLZXlzEhMKC2FwaV9rZXlfaWRzGAEgAygJKqACCgtBcGlLZXlTY29wZRIdChlBUElfS0VZX1NDT1BFX1VOU1BFQ0lGSUVEEAASOgofQVBJX0tFWV9TQ09QRV9UUkFOU0FDVElPTlNfUkVBRBABGhXi8xgRdHJhbnNhY3Rpb25zOnJlYWQSPAogQVBJX0tFWV9TQ09QRV9UUkFOU0FDVElPTlNfV1JJVEUQAhoW4vMYEnRyYW5zYWN0aW9uczp3cml0ZRIgChJBUElfS0VZX1NDT1BFX1NJR04QAxoI4vMYBHNpZ24SMgobQVBJX0tFWV9TQ09QRV9OT1RJRklDQVRJT05TEAQaEeLzGA1ub3RpZmljYXRpb25zEiIKE0FQSV9LRVlfU0NPUEVfQURNSU4QBRoJ4vMYBWFkbWluMqQFCg1BcGlLZXlTZXJ2aWNlEoIBCgxDcmVhdGVBcGlLZXkSHy5yZWxheWVyLnYxLkNyZWF0ZUFwaUtleVJlcXVlc3QaIC5yZWxheWVyLnYxLkNyZWF0ZUFwaUtleVJlc3BvbnNlIi/K8xgHCAcYyQEwAYLT5JMCHjoBKmIHYXBpX2tleSIQL2FwaS92MS9hcGkta2V5cxJ7CgtMaXN0QXBpS2V5cxIeLnJlbGF5ZXIudjEuTGlzdEFwaUtleXNSZXF1ZXN0Gh8ucmVsYXllci52MS5MaXN0QXBpS2V5c1Jlc3BvbnNlIiuQAgHK8xgCCAeC0+STAhxiCGFwaV9rZXlzEhAvYXBpL3YxL2FwaS1rZXlzEnEKCUdldENhbGxlchIcLnJlbGF5ZXIudjEuR2V0Q2FsbGVyUmVxdWVzdBodLnJlbGF5ZXIudjEuR2V0Q2FsbGVyUmVzcG9uc2UiJ5ACAcrzGAIIAoLT5JMCGGIGY2FsbGVyEg4vYXBpL3YxL2NhbGxlchKTAQoMUm90YXRlQXBpS2V5Eh8ucmVsYXllci52MS5Sb3RhdGVBcGlLZXlSZXF1ZXN0GiAucmVsYXllci52MS5Sb3RhdGVBcGlLZXlSZXNwb25zZSJAyvMYBAgHMAGC0+STAjI6ASpiB2FwaV9rZXkiJC9hcGkvdjEvYXBpLWtleXMve2FwaV9rZXlfaWR9L3JvdGF0ZRKHAQoMRGVsZXRlQXBpS2V5Eh8ucmVsYXllci52MS5EZWxldGVBcGlLZXlSZXF1ZXN0GiAucmVsYXllci52MS5EZWxldGVBcGlLZXlSZXNwb25zZSI0yvMYAggHgtPkkwIoYgdyZXZva2VkKh0vYXBpL3YxL2FwaS1rZXlzL3thcGlfa2V5X2lkfUKJAQoOY29tLnJlbGF5ZXIudjFCEkFwaUtleVNlcnZpY2VQcm90b1ABWhRyZWxheWVyL3YxO3JlbGF5ZXJ2MaoCClJlbGF5ZXIuVjG6AglSZWxheWVyVjHKAgpSZWxheWVyXFYx4gIWUmVsYXllclxWMVxHUEJNZXRhZGF0YeoCC1JlbGF5ZXI6OlYxYgZwcm90bzM", [file_google_api_annotations, file_google_protobuf_timestamp, file_relayer_rest_v1_options, file_relayer_v1_common]);
 
 /**
  * A key. Only a hash of its secret is stored.
@@ -89,6 +89,13 @@ export type ApiKey = Message<"relayer.v1.ApiKey"> & {
    * @generated from field: optional google.protobuf.Timestamp last_used_at = 9;
    */
   lastUsedAt?: Timestamp | undefined;
+
+  /**
+   * When the last of the secrets that a rotation replaced ends, or ended. Null: none of them outlived its rotation.
+   *
+   * @generated from field: optional google.protobuf.Timestamp former_secrets_expire_at = 10;
+   */
+  formerSecretsExpireAt?: Timestamp | undefined;
 };
 
 /**
@@ -292,6 +299,78 @@ export const CreateApiKeyResponseSchema: GenMessage<CreateApiKeyResponse> = /*@_
   messageDesc(file_relayer_v1_api_key_service, 5);
 
 /**
+ * The key to rotate.
+ *
+ * @generated from message relayer.v1.RotateApiKeyRequest
+ */
+export type RotateApiKeyRequest = Message<"relayer.v1.RotateApiKeyRequest"> & {
+  /**
+   * The id.
+   *
+   * @generated from field: string api_key_id = 1;
+   */
+  apiKeyId: string;
+
+  /**
+   * How long the secret before the new one stays valid. Default: 86400, a day. 0: all former secrets end at once.
+   *
+   * @generated from field: optional uint32 overlap_seconds = 2;
+   */
+  overlapSeconds?: number | undefined;
+
+  /**
+   * Makes the call safe to repeat, like the metadata `idempotency-key`: 1 to 255 visible ASCII characters. If both are sent, they must be equal.
+   * The service stores the response of a successful call for 24 hours, and returns it if the same request arrives again with the same key; the
+   * response then has the metadata `idempotency-replayed: true`.
+   *
+   * @generated from field: optional string idempotency_key = 40;
+   */
+  idempotencyKey?: string | undefined;
+};
+
+/**
+ * Describes the message relayer.v1.RotateApiKeyRequest.
+ * Use `create(RotateApiKeyRequestSchema)` to create a new message.
+ */
+export const RotateApiKeyRequestSchema: GenMessage<RotateApiKeyRequest> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_api_key_service, 6);
+
+/**
+ * The rotated key.
+ *
+ * @generated from message relayer.v1.RotateApiKeyResponse
+ */
+export type RotateApiKeyResponse = Message<"relayer.v1.RotateApiKeyResponse"> & {
+  /**
+   * The key.
+   *
+   * @generated from field: relayer.v1.ApiKey api_key = 1;
+   */
+  apiKey?: ApiKey | undefined;
+
+  /**
+   * Warnings and other log entries about this request.
+   *
+   * @generated from field: relayer.v1.ResponseMetadata metadata = 3;
+   */
+  metadata?: ResponseMetadata | undefined;
+
+  /**
+   * The secret to send as `Authorization: Bearer <key>`. Only this response contains it. In REST it is a key of `data`.
+   *
+   * @generated from field: string key = 4;
+   */
+  key: string;
+};
+
+/**
+ * Describes the message relayer.v1.RotateApiKeyResponse.
+ * Use `create(RotateApiKeyResponseSchema)` to create a new message.
+ */
+export const RotateApiKeyResponseSchema: GenMessage<RotateApiKeyResponse> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_api_key_service, 7);
+
+/**
  * Request for a page of keys.
  *
  * @generated from message relayer.v1.ListApiKeysRequest
@@ -331,7 +410,7 @@ export type ListApiKeysRequest = Message<"relayer.v1.ListApiKeysRequest"> & {
  * Use `create(ListApiKeysRequestSchema)` to create a new message.
  */
 export const ListApiKeysRequestSchema: GenMessage<ListApiKeysRequest> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_api_key_service, 6);
+  messageDesc(file_relayer_v1_api_key_service, 8);
 
 /**
  * A page of keys.
@@ -373,7 +452,7 @@ export type ListApiKeysResponse = Message<"relayer.v1.ListApiKeysResponse"> & {
  * Use `create(ListApiKeysResponseSchema)` to create a new message.
  */
 export const ListApiKeysResponseSchema: GenMessage<ListApiKeysResponse> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_api_key_service, 7);
+  messageDesc(file_relayer_v1_api_key_service, 9);
 
 /**
  * The key to delete.
@@ -389,7 +468,7 @@ export type DeleteApiKeyRequest = Message<"relayer.v1.DeleteApiKeyRequest"> & {
   apiKeyId: string;
 
   /**
-   * True: revokes the keys that it created too, directly or not.
+   * True: revokes the keys that it created too, directly or not, in one commit. A repeated call finds keys that they created meanwhile.
    *
    * @generated from field: bool with_created = 2;
    */
@@ -401,7 +480,7 @@ export type DeleteApiKeyRequest = Message<"relayer.v1.DeleteApiKeyRequest"> & {
  * Use `create(DeleteApiKeyRequestSchema)` to create a new message.
  */
 export const DeleteApiKeyRequestSchema: GenMessage<DeleteApiKeyRequest> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_api_key_service, 8);
+  messageDesc(file_relayer_v1_api_key_service, 10);
 
 /**
  * The key is deleted.
@@ -409,6 +488,13 @@ export const DeleteApiKeyRequestSchema: GenMessage<DeleteApiKeyRequest> = /*@__P
  * @generated from message relayer.v1.DeleteApiKeyResponse
  */
 export type DeleteApiKeyResponse = Message<"relayer.v1.DeleteApiKeyResponse"> & {
+  /**
+   * The revoked keys. Null: the request was without `with_created`, so it revoked one key.
+   *
+   * @generated from field: relayer.v1.RevokedApiKeys revoked = 1;
+   */
+  revoked?: RevokedApiKeys | undefined;
+
   /**
    * Warnings and other log entries about this request.
    *
@@ -422,7 +508,28 @@ export type DeleteApiKeyResponse = Message<"relayer.v1.DeleteApiKeyResponse"> & 
  * Use `create(DeleteApiKeyResponseSchema)` to create a new message.
  */
 export const DeleteApiKeyResponseSchema: GenMessage<DeleteApiKeyResponse> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_api_key_service, 9);
+  messageDesc(file_relayer_v1_api_key_service, 11);
+
+/**
+ * The keys that a call revoked.
+ *
+ * @generated from message relayer.v1.RevokedApiKeys
+ */
+export type RevokedApiKeys = Message<"relayer.v1.RevokedApiKeys"> & {
+  /**
+   * Their ids, the creators before what they created.
+   *
+   * @generated from field: repeated string api_key_ids = 1;
+   */
+  apiKeyIds: string[];
+};
+
+/**
+ * Describes the message relayer.v1.RevokedApiKeys.
+ * Use `create(RevokedApiKeysSchema)` to create a new message.
+ */
+export const RevokedApiKeysSchema: GenMessage<RevokedApiKeys> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_api_key_service, 12);
 
 /**
  * A permission of a key.
@@ -520,7 +627,26 @@ export const ApiKeyService: GenService<{
     output: typeof GetCallerResponseSchema;
   },
   /**
-   * Revokes a key at once, and ends the streams that it opened. Errors: NOT_FOUND.
+   * Gives a key a new secret. What the key may do stays as it is. Only this response contains the secret; it is encrypted if the service stores
+   * the response for an idempotency key.
+   *
+   * The secret before it stays valid for `overlap_seconds`, and so do those that earlier rotations replaced, each as long as its rotation said;
+   * with `overlap_seconds` 0 all of them end at once. Streams that a secret opened end with it. At most 4 former secrets may be valid.
+   *
+   * A key rotates itself and the keys that it created, directly or not, but none that expires later than the secret of the call. The bootstrap
+   * key rotates all.
+   * Errors: INVALID_ARGUMENT, NOT_FOUND.
+   *
+   * @generated from rpc relayer.v1.ApiKeyService.RotateApiKey
+   */
+  rotateApiKey: {
+    methodKind: "unary";
+    input: typeof RotateApiKeyRequestSchema;
+    output: typeof RotateApiKeyResponseSchema;
+  },
+  /**
+   * Revokes a key at once, and ends the streams that it opened. The keys that it created then count as created by its own creator.
+   * Errors: NOT_FOUND.
    *
    * @generated from rpc relayer.v1.ApiKeyService.DeleteApiKey
    */

@@ -2,7 +2,13 @@ import { getOption } from '@bufbuild/protobuf';
 import { Fragment } from 'preact';
 import { useState } from 'preact/hooks';
 import { text as textOption } from '../../../gen/relayer/rest/v1/options_pb.js';
-import { type ApiKey, ApiKeyScope, ApiKeyScopeSchema, CreateApiKeyRequestSchema } from '../../../gen/relayer/v1/api_key_service_pb.js';
+import {
+  type ApiKey,
+  ApiKeyScope,
+  ApiKeyScopeSchema,
+  CreateApiKeyRequestSchema,
+  RotateApiKeyRequestSchema,
+} from '../../../gen/relayer/v1/api_key_service_pb.js';
 import { fieldProblems } from '../model/field-problems.js';
 import { inputOf, pathsOf } from '../model/form.js';
 import { timeFromLocal } from '../model/local-time.js';
@@ -32,6 +38,7 @@ const scopeTexts = ApiKeyScopeSchema.values
 /** The API keys. */
 export function KeysView() {
   const [revoked, setRevoked] = useState<ApiKey | null>(null);
+  const [rotated, setRotated] = useState<ApiKey | null>(null);
   const pages = usePages<ApiKey>(async (pageToken, signal) => {
     const page = await apiKeys.listApiKeys({ pageSize: 50, pageToken }, { ...once, signal });
     return { rows: page.apiKeys, nextPageToken: page.nextPageToken };
@@ -50,9 +57,10 @@ export function KeysView() {
         what="API keys"
         pages={pages}
         empty="There are no API keys besides the bootstrap key."
-        columns={columnsOf(setRevoked)}
+        columns={columnsOf(setRotated, setRevoked)}
         keyOf={({ id }) => id}
       />
+      {rotated !== null && <RotateDialog apiKey={rotated} onRotated={pages.reload} onClose={() => setRotated(null)} />}
       {revoked !== null && (
         <ConfirmDialog
           title="Revoke the API key"
@@ -73,7 +81,7 @@ export function KeysView() {
   );
 }
 
-function columnsOf(onRevoke: (key: ApiKey) => void): readonly Column<ApiKey>[] {
+function columnsOf(onRotate: (key: ApiKey) => void, onRevoke: (key: ApiKey) => void): readonly Column<ApiKey>[] {
   return [
     {
       title: 'Name',
@@ -129,9 +137,65 @@ function columnsOf(onRevoke: (key: ApiKey) => void): readonly Column<ApiKey>[] {
     {
       title: 'Actions',
       align: 'right',
-      cell: (key) => <Button class="danger-quiet" aria-label={`Revoke ${key.name}`} onClick={() => onRevoke(key)} text="Revoke" />,
+      cell: (key) => (
+        <>
+          <Button aria-label={`Rotate ${key.name}`} onClick={() => onRotate(key)} text="Rotate" />
+          <Button class="danger-quiet" aria-label={`Revoke ${key.name}`} onClick={() => onRevoke(key)} text="Revoke" />
+        </>
+      ),
     },
   ];
+}
+
+function RotateDialog({
+  apiKey,
+  onRotated,
+  onClose,
+}: {
+  readonly apiKey: ApiKey;
+  readonly onRotated: () => void;
+  readonly onClose: () => void;
+}) {
+  const [draft, onDraft] = useDraft({ overlapSeconds: '86400' });
+  const [idempotencyKey] = useState(newIdempotencyKey);
+  const [secret, setSecret] = useState<string | null>(null);
+  const { overlapSeconds } = RotateApiKeyRequestSchema.field;
+  const typed = draft.overlapSeconds.trim();
+  const isNumber = /^[0-9]{1,6}$/.test(typed);
+  const rotate = useAction(async () => {
+    const { key } = await apiKeys.rotateApiKey({ apiKeyId: apiKey.id, overlapSeconds: Number(typed), idempotencyKey }, once);
+    setSecret(key);
+    onRotated();
+  });
+  const { at, rest } = fieldProblems(rotate.failure, pathsOf([overlapSeconds]));
+  if (secret !== null) return <NewSecret title="API key rotated" secret={secret} onClose={onClose} />;
+  return (
+    <FormDialog
+      title="Rotate the API key"
+      action="Rotate"
+      isRunning={rotate.isRunning}
+      isReady={isNumber}
+      failure={rest}
+      onSubmit={() => void rotate.run()}
+      onClose={onClose}
+    >
+      <p>
+        <span class="strong">{apiKey.name}</span> gets a new secret, and keeps its rights. Former secrets of earlier rotations end when
+        these said, or now if the overlap is 0.
+      </p>
+      <TextInput {...inputOf({ draft, onDraft, problems: at }, overlapSeconds)} inputMode="numeric" />
+    </FormDialog>
+  );
+}
+
+function NewSecret({ title, secret, onClose }: { readonly title: string; readonly secret: string; readonly onClose: () => void }) {
+  return (
+    <ResultDialog title={title} onClose={onClose}>
+      <SecretOnce secret={secret} what="API key">
+        Copy the API key now. The service stores only a hash of it, and cannot show it again.
+      </SecretOnce>
+    </ResultDialog>
+  );
 }
 
 function CreateDialog({ onCreated, onClose }: { readonly onCreated: () => void; readonly onClose: () => void }) {
@@ -165,15 +229,7 @@ function CreateDialog({ onCreated, onClose }: { readonly onCreated: () => void; 
     pathsOf([fields.name, fields.scopes, fields.relayerIds, fields.expiresAt, fields.allowedAddresses]),
   );
   const form = { draft, onDraft, problems: own === undefined ? at : { ...at, expiresAt: own } };
-  if (secret !== null) {
-    return (
-      <ResultDialog title="API key created" onClose={onClose}>
-        <SecretOnce secret={secret} what="API key">
-          Copy the API key now. The service stores only a hash of it, and cannot show it again.
-        </SecretOnce>
-      </ResultDialog>
-    );
-  }
+  if (secret !== null) return <NewSecret title="API key created" secret={secret} onClose={onClose} />;
   return (
     <FormDialog
       title="New API key"

@@ -3,13 +3,17 @@ import { everyScope, type Principal } from '../records/principal.js';
 import type { Clock } from '../work/clock.js';
 import type { KeyRing } from './key-ring.js';
 
+/** The id of the operator's own key. */
+export const bootstrapId = 'bootstrap';
+
 /** The operator's own key: every scope, every relayer. */
 const bootstrapPrincipal: Principal = {
-  keyId: 'bootstrap',
+  keyId: bootstrapId,
   name: 'bootstrap',
   scopes: new Set(everyScope),
   relayers: null,
   addresses: null,
+  digest: null,
   expiresAtMs: null,
   ended: null,
 };
@@ -44,8 +48,8 @@ export function createAuthenticate({ bootstrap, keys, clock }: AuthenticateDeps)
     if (areSameDigests(digest, bootstrapDigest)) return bootstrapPrincipal;
     if (nextDigest !== null && areSameDigests(digest, nextDigest)) return nextPrincipal;
     const id = keyIdOf(token);
-    const held = id === undefined ? undefined : keys.find(id);
-    if (held === undefined || !areSameDigests(digest, held.digest)) return undefined;
+    const held = id === undefined ? undefined : keys.find(id).find((secret) => areSameDigests(digest, secret.digest));
+    if (held === undefined) return undefined;
     const { expiresAtMs } = held.principal;
     if (expiresAtMs !== null && expiresAtMs <= clock.nowMs()) return undefined;
     held.noteUse();

@@ -2,7 +2,14 @@ import { hash, randomBytes } from 'node:crypto';
 import { addressRangesFrom } from '../text/address-ranges.js';
 import type { Principal, Scope } from './principal.js';
 
-/** An API key as stored. Nothing of it changes but its last use; only its holder knows its text. */
+/** A secret that a rotation replaced, and that is valid for a while beside the new one. */
+export interface FormerSecret {
+  /** As `ApiKey.digest`. */
+  readonly digest: string;
+  readonly validUntilMs: number;
+}
+
+/** An API key as stored. Nothing that it may do ever changes; only its holder knows its text. */
 export interface ApiKey {
   /** UUID v7; the text contains it. */
   readonly id: string;
@@ -12,13 +19,17 @@ export interface ApiKey {
   readonly scopes: readonly Scope[];
   /** The relayers that the key may use; empty: all. */
   readonly relayerIds: readonly string[];
-  /** SHA-256 of the text, 64 hex digits. The text has 256 random bits, so a slower hash adds nothing. */
+  /** SHA-256 of the newest text, 64 hex digits. The text has 256 random bits, so a slower hash adds nothing. */
   readonly digest: string;
+  /** Newest first; some may have ended. */
+  readonly formerSecrets: readonly FormerSecret[];
   readonly createdAtMs: number;
   /** Null: never. */
   readonly expiresAtMs: number | null;
   /** The id of the key that created it, `bootstrap` for the operator's own; null: the command line did, or it is not known. */
   readonly createdBy: string | null;
+  /** The id of the key that counts as its creator since that one was revoked without it; null: `createdBy` counts. */
+  readonly adoptedBy: string | null;
   /** Addresses and ranges from which it may be used; empty: all. */
   readonly allowedAddresses: readonly string[];
   /** Null: not known. */
@@ -44,6 +55,17 @@ export function keyDigest(text: string): string {
   return hash('sha256', text, 'hex');
 }
 
+/** Returns the key once for each of its secrets, the newest first: each former one ends earlier, and its name says so. */
+export function eachSecretOf(key: ApiKey): readonly ApiKey[] {
+  const former = key.formerSecrets.map(({ digest, validUntilMs }) => ({
+    ...key,
+    digest,
+    name: `${key.name} (former secret)`,
+    expiresAtMs: Math.min(validUntilMs, key.expiresAtMs ?? validUntilMs),
+  }));
+  return [key, ...former];
+}
+
 /** Compares two digests in a time that does not depend on where they differ. */
 export function areSameDigests(a: string, b: string): boolean {
   if (a.length !== b.length) return false;
@@ -59,10 +81,10 @@ export function areSameDigests(a: string, b: string): boolean {
  * `admin`.
  */
 export function principalFromApiKey(key: ApiKey, ended: AbortSignal | null): Principal {
-  const { id, name, scopes, relayerIds, expiresAtMs, allowedAddresses } = key;
+  const { id, name, scopes, relayerIds, expiresAtMs, allowedAddresses, digest } = key;
   // A stored list that the API does not accept allows no address.
   const addresses = allowedAddresses.length === 0 ? null : (addressRangesFrom(allowedAddresses) ?? addressRangesFrom([]));
-  const all = { keyId: id, name, addresses, expiresAtMs, ended };
+  const all = { keyId: id, name, addresses, digest, expiresAtMs, ended };
   if (relayerIds.length === 0) return { ...all, scopes: new Set(scopes), relayers: null };
   return { ...all, scopes: new Set(scopes.filter((scope) => scope !== 'admin')), relayers: new Set(relayerIds) };
 }

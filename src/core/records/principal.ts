@@ -19,6 +19,8 @@ export interface Principal {
   readonly relayers: ReadonlySet<string> | null;
   /** The addresses from which it may call; null: all. */
   readonly addresses: AddressRanges | null;
+  /** SHA-256 of the secret of the call; null: of a key that is not stored. */
+  readonly digest: string | null;
   /** When the key expires; null: never. */
   readonly expiresAtMs: number | null;
   /** Aborts when the key is revoked or expires, or can be checked no more; it ends the caller's streams. Null: never. */

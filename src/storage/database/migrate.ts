@@ -14,13 +14,14 @@ import { receivers } from '../migrations/0011-receivers.js';
 import { callerSignatures } from '../migrations/0012-caller-signatures.js';
 import { newestVersions } from '../migrations/0013-newest-versions.js';
 import { keyUse } from '../migrations/0014-key-use.js';
+import { keyRotation } from '../migrations/0015-key-rotation.js';
 import type { Dialect } from '../sql/dialect.js';
 
 /**
  * Every migration, in the order of their names.
  *
  * A released migration is never edited: databases that ran it would differ from new ones. To change the schema, add
- * `../migrations/0014-<what>.ts`, list it here and change `../sql/schema.ts`. Then run `test/storage/migrate.test.ts`: it names the files
+ * `../migrations/0099-<what>.ts`, list it here and change `../sql/schema.ts`. Then run `test/storage/migrate.test.ts`: it names the files
  * to commit in `test/storage/released/`, which are the SQL of the migration for each dialect and sample rows. That test fails if the SQL of
  * a released migration changes. The migration contract loads each release's SQL and rows, migrates, and compares the schema with that of a
  * new database.
@@ -41,6 +42,7 @@ export function migrationsFor(dialect: Dialect): Record<string, Migration> {
     '0012-caller-signatures': callerSignatures,
     '0013-newest-versions': newestVersions(dialect),
     '0014-key-use': keyUse,
+    '0015-key-rotation': keyRotation,
   };
 }
 

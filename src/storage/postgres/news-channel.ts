@@ -29,7 +29,7 @@ export function newsOf(changes: readonly Change[]): News {
   return {
     relayers,
     hasEvents: hasChange(changes, 'insertEvent', 'redeliverEvent'),
-    hasDefinitions: hasChange(changes, 'moveDefinitions', 'insertApiKey', 'deleteApiKey'),
+    hasDefinitions: hasChange(changes, 'moveDefinitions', 'insertApiKey', 'setApiKeySecrets', 'deleteApiKey'),
   };
 }
 

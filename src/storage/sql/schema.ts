@@ -248,6 +248,9 @@ export interface ApiKeyTable {
   /** JSON of `string[]`; null: of an earlier version. */
   allowed_addresses: string | null;
   last_used_at_ms: number | null;
+  /** JSON of `FormerSecret[]`; null: of an earlier version. */
+  former_secrets: string | null;
+  adopted_by: string | null;
 }
 
 /** A relayer, a signer or a network that the API wrote. */

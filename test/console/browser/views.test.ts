@@ -293,7 +293,7 @@ describe('the console in a browser', { skip: skipWithoutChromium }, () => {
       { view: 'webhooks', opened: ['New notification'] },
       { view: 'networks', opened: ['Edit the RPC endpoints of sepolia-fork'] },
       { view: 'signers', opened: ['New local signer'] },
-      { view: 'keys', opened: ['New API key', 'Revoke dashboard'] },
+      { view: 'keys', opened: ['New API key', 'Rotate dashboard', 'Revoke dashboard'] },
     ];
     for (const { view, opened } of dialogs) {
       await visit(named(view));
@@ -467,6 +467,7 @@ const actions: readonly Action[] = [
   { name: 'Delete payouts-key', role: 'button', call: () => ['DELETE', '/signers/payouts-key'] },
   { name: 'API keys', role: 'link', call: () => ['GET', '/api-keys'] },
   { name: 'New API key', role: 'button', call: () => ['POST', '/api-keys', { name: 'a', scopes: ['admin'] }] },
+  { name: 'Rotate dashboard', role: 'button', call: () => ['POST', '/api-keys/dashboard/rotate', {}] },
   { name: 'Revoke dashboard', role: 'button', call: () => ['DELETE', '/api-keys/dashboard'] },
   { name: 'Instances', role: 'link', call: () => ['GET', '/instances'] },
   { name: /^Drain /, role: 'button', call: () => ['POST', '/instances/a/drain'] },

@@ -2,31 +2,33 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inspect } from 'node:util';
 import { createAuthenticate, isBootstrap } from '../../../src/core/access/authenticate.js';
-import { type ApiKey, keyDigest, keyIdOf, newKeyText, principalFromApiKey } from '../../../src/core/records/api-key.js';
+import { type ApiKey, eachSecretOf, keyDigest, keyIdOf, newKeyText, principalFromApiKey } from '../../../src/core/records/api-key.js';
 import { systemClock } from '../../../src/core/work/clock.js';
 
 const bootstrapKey = 'a bootstrap key of 32 characters';
 const nextBootstrapKey = 'another bootstrap key, which is new';
 const bootstrap = { apiKey: bootstrapKey, apiKeyNext: nextBootstrapKey };
 const id = '0193a7c2-5a4e-7c3b-8f21-3d5c9b1e7a60';
-const noKeys = { find: () => undefined };
+const noKeys = { find: () => [] };
 
 function withKey(text: string, over: Partial<ApiKey>, nowMs = 1_000, noteUse = () => {}) {
-  const digest = keyDigest(text);
   const key: ApiKey = {
     id,
     name: 'shop',
     scopes: ['sign'],
     relayerIds: [],
-    digest: '',
+    digest: keyDigest(text),
+    formerSecrets: [],
     createdAtMs: 0,
     expiresAtMs: null,
     createdBy: null,
+    adoptedBy: null,
     allowedAddresses: [],
     lastUsedAtMs: null,
     ...over,
   };
-  const find = (wanted: string) => (wanted === id ? { digest, principal: principalFromApiKey(key, null), noteUse } : undefined);
+  const held = eachSecretOf(key).map((secret) => ({ digest: secret.digest, principal: principalFromApiKey(secret, null), noteUse }));
+  const find = (wanted: string) => (wanted === id ? held : []);
   return createAuthenticate({ bootstrap, keys: { find }, clock: { ...systemClock, nowMs: () => nowMs } });
 }
 
@@ -69,6 +71,7 @@ test('authenticate: accepts a stored key by its whole text only', () => {
     scopes: new Set(['sign']),
     relayers: new Set(['r1']),
     addresses: null,
+    digest: keyDigest(text),
     expiresAtMs: null,
     ended: null,
   });
@@ -85,6 +88,33 @@ test('authenticate: accepts a key until it expires', () => {
   assert.equal(withKey(text, { expiresAtMs: 1_000 }, 1_000, () => assert.fail('an expired key is not used'))(text), undefined);
   const unreadable = withKey(text, { allowedAddresses: ['no address'] })(text);
   assert.equal(unreadable?.addresses?.includes('127.0.0.1'), false, 'a stored list that is none allows no address');
+});
+
+test('authenticate: accepts each former secret until it ends, with the same rights and a name that says so', () => {
+  const [newest, second, first] = [newKeyText(id), newKeyText(id), newKeyText(id)];
+  const over = {
+    expiresAtMs: 3_000,
+    formerSecrets: [
+      { digest: keyDigest(second), validUntilMs: 4_000 },
+      { digest: keyDigest(first), validUntilMs: 2_000 },
+    ],
+  };
+  for (const [nowMs, valid] of [
+    [1_999, [newest, second, first]],
+    [2_000, [newest, second]],
+    [3_000, []],
+  ] as const) {
+    const authenticate = withKey(newest, over, nowMs);
+    assert.deepEqual(
+      [newest, second, first].filter((text) => authenticate(text) !== undefined),
+      valid,
+      String(nowMs),
+    );
+  }
+  const authenticate = withKey(newest, over);
+  const now = authenticate(newest) ?? assert.fail();
+  assert.deepEqual(authenticate(second), { ...now, digest: keyDigest(second), name: 'shop (former secret)' }, 'no secret outlives its key');
+  assert.deepEqual(authenticate(first), { ...now, digest: keyDigest(first), name: 'shop (former secret)', expiresAtMs: 2_000 });
 });
 
 test('authenticate: a principal does not contain its key', () => {

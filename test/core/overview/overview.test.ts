@@ -22,7 +22,17 @@ const heartbeatMs = 20_000;
 const instance: RunningInstance = { id: '1', version: '1', host: 'h', pid: 1, state: 'sharing', sinceMs: 0, seenAtMs: 0, lanes: 1 };
 
 function principal(over: Partial<Principal> = {}): Principal {
-  return { keyId: 'k', name: 'k', scopes: new Set(everyScope), relayers: null, addresses: null, expiresAtMs: null, ended: null, ...over };
+  return {
+    keyId: 'k',
+    name: 'k',
+    scopes: new Set(everyScope),
+    relayers: null,
+    addresses: null,
+    digest: null,
+    expiresAtMs: null,
+    ended: null,
+    ...over,
+  };
 }
 
 /** A network whose balances and market a test sets. */

@@ -10,13 +10,14 @@ import {
 } from '../../../../gen/relayer/v1/api_key_service_pb.js';
 import { timeMsOf } from '../../../codec/scalar-codecs.js';
 import {
-  type ApiKeyCreated,
+  type ApiKeyAndText,
   type ApiKeyDeps,
   createApiKey,
   deleteApiKey,
   deleteApiKeyWithCreated,
   listApiKeys,
   type NewApiKey,
+  rotateApiKey,
 } from '../../../core/access/api-keys.js';
 import { isBootstrap } from '../../../core/access/authenticate.js';
 import { invalidField } from '../../../core/errors/errors.js';
@@ -68,10 +69,22 @@ export function createApiKeyService(deps: ApiKeyServiceDeps): ServiceImpl<typeof
         },
       };
     },
+    rotateApiKey: replayable(ApiKeyService.method.rotateApiKey, async (request, context, saveResponse) => {
+      const { apiKeyId: id, overlapSeconds } = request;
+      const save = (one: ApiKeyAndText) => saveResponse(() => answerOf(one));
+      const rotated = await rotateApiKey(deps, { id, overlapSeconds }, principalOf(context), save);
+      const [former] = rotated.apiKey.formerSecrets;
+      callOf(context).auditFacts.former_valid_until = former === undefined ? 'now' : new Date(former.validUntilMs).toISOString();
+      return answerOf(rotated);
+    }),
     async deleteApiKey({ apiKeyId, withCreated }, context) {
-      if (withCreated) callOf(context).auditFacts.revoked = (await deleteApiKeyWithCreated(deps, apiKeyId)).join(' ');
-      else await deleteApiKey(deps, apiKeyId);
-      return {};
+      if (!withCreated) {
+        await deleteApiKey(deps, apiKeyId);
+        return {};
+      }
+      const apiKeyIds = await deleteApiKeyWithCreated(deps, apiKeyId);
+      callOf(context).auditFacts.revoked = apiKeyIds.join(' ');
+      return { revoked: { apiKeyIds: [...apiKeyIds] } };
     },
   };
 }
@@ -82,7 +95,7 @@ export function newApiKeyFromProto({ name, scopes, relayerIds, expiresAt, allowe
   return { name, scopes: scopesFromProto(scopes), relayerIds, expiresAtMs, allowedAddresses };
 }
 
-function answerOf({ apiKey, text }: ApiKeyCreated) {
+function answerOf({ apiKey, text }: ApiKeyAndText) {
   return { apiKey: protoOfApiKey(apiKey), key: text };
 }
 
@@ -112,7 +125,7 @@ const listing: Listing<DomainApiKey, ApiKey> = { desc: ApiKeySchema, record: pro
 
 /** Without the key itself, which only its creation returns. */
 function protoOfApiKey(key: DomainApiKey): ApiKey {
-  const { id, name, scopes, relayerIds, createdAtMs, expiresAtMs, createdBy, allowedAddresses, lastUsedAtMs } = key;
+  const { id, name, scopes, relayerIds, createdAtMs, expiresAtMs, createdBy, allowedAddresses, lastUsedAtMs, formerSecrets } = key;
   return create(ApiKeySchema, {
     id,
     name,
@@ -123,5 +136,10 @@ function protoOfApiKey(key: DomainApiKey): ApiKey {
     ...present('createdBy', createdBy),
     allowedAddresses: [...allowedAddresses],
     ...presentTime('lastUsedAt', lastUsedAtMs),
+    ...presentTime('formerSecretsExpireAt', lastEndOf(formerSecrets)),
   });
+}
+
+function lastEndOf(formerSecrets: DomainApiKey['formerSecrets']): number | null {
+  return formerSecrets.length === 0 ? null : Math.max(...formerSecrets.map(({ validUntilMs }) => validUntilMs));
 }

@@ -43,7 +43,7 @@ async function startClient(test: TestContext) {
     auditFacts: {},
     auditedStatus: null,
     isAudited: false,
-    principal: { keyId: 'k', name: 'k', scopes: new Set(), relayers: null, addresses: null, expiresAtMs: null, ended: null },
+    principal: { keyId: 'k', name: 'k', scopes: new Set(), relayers: null, addresses: null, digest: null, expiresAtMs: null, ended: null },
     warnings: [],
     bodyProblem: null,
     traceParent: null,
