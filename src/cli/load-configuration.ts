@@ -79,10 +79,18 @@ function createKeystoreFiles(): KeystoreFiles {
   };
 }
 
-/** Returns the table of settings as a paragraph for a command's help. */
+/** Sorts settings by need: what must be set, what may be, what only some networks, signers or commands use. */
+function rarity(setting: (typeof settingsTable)[number]): number {
+  if (setting.default === undefined) return 0;
+  return setting.doc.startsWith('Only for ') ? 2 : 1;
+}
+
+/** Returns the table of settings as a paragraph for a command's help, what must be set first. */
 export function settingsHelp(): string {
   const width = Math.max(...settingsTable.map(({ name }) => name.length));
-  const lines = settingsTable.map((setting) => `  ${setting.name.padEnd(width)}  ${setting.doc}${defaultOf(setting.default)}`);
+  const lines = [...settingsTable]
+    .sort((one, other) => rarity(one) - rarity(other))
+    .map((setting) => `  ${setting.name.padEnd(width)}  ${setting.doc}${defaultOf(setting.default)}`);
   return `\nSettings (environment variables):\n${lines.join('\n')}`;
 }
 

@@ -1,8 +1,11 @@
 import type { Command } from 'commander';
 import { processEnvironment } from '../config/environment.js';
+import { packageVersion } from '../config/package-version.js';
+import { ConfigError } from '../config/problem.js';
 import { weakSettings } from '../config/weak-settings.js';
 import { pause } from '../core/work/abort.js';
 import { backgroundTimers } from '../core/work/timers.js';
+import { createLogger } from '../observability/logger.js';
 import { openLogs } from '../observability/open-logs.js';
 import { checkPortIsFree } from './check-port-is-free.js';
 import { loadConfiguration, settingsHelp } from './load-configuration.js';
@@ -38,14 +41,13 @@ async function serve(): Promise<void> {
   });
   // Without a listener, the signal opens the debugger, which can read every key.
   process.on('SIGUSR1', () => undefined);
-  const { settings, config } = await loadConfiguration(processEnvironment());
-  const log = await openLogs(settings);
-  reopenAudit = log.auditHealth.reopen;
-  for (const notice of [...settings.notices, ...config.notices, ...weakSettings(settings)]) log.warn({}, notice);
-  await checkPortIsFree(settings);
-  const { startApp } = await import('../app/app.js');
-  const app = await startApp(settings, config, log);
-  log.info({ host: app.host, port: app.port, relayers: app.relayers.length }, 'listening');
+  const { settings, log, app } = await start((reopen) => {
+    reopenAudit = reopen;
+  }).catch((error: unknown) => {
+    logRefusal(error);
+    throw error;
+  });
+  log.info({ version: packageVersion(), host: app.host, port: app.port, relayers: app.relayers.length }, 'listening');
   renewCertificate = app.renewCertificate;
   hasStarted = true;
   const reason = await Promise.race([signals.next(), app.broken]);
@@ -62,4 +64,21 @@ async function serve(): Promise<void> {
   // A request that cannot be aborted, such as an exporter's, must not keep the process.
   backgroundTimers.after(lingerMs, () => process.exit());
   if (typeof reason !== 'string') throw new CliError(reason.message);
+}
+
+/** Starts the service. `onAudit` gets what opens the audit file again. */
+async function start(onAudit: (reopen: () => void) => void) {
+  const { settings, config } = await loadConfiguration(processEnvironment());
+  const log = await openLogs(settings);
+  onAudit(log.auditHealth.reopen);
+  for (const notice of [...settings.notices, ...config.notices, ...weakSettings(settings)]) log.warn({}, notice);
+  await checkPortIsFree(settings);
+  const { startApp } = await import('../app/app.js');
+  return { settings, log, app: await startApp(settings, config, log) };
+}
+
+/** Writes the JSON line of a refused start, for programs that read only the log; standard error has the same in words. */
+function logRefusal(error: unknown): void {
+  const problems = error instanceof ConfigError ? error.problems.map(({ path, problem }) => `${path}: ${problem}`) : undefined;
+  createLogger({ level: 'error' }).error({ ...(problems === undefined ? { err: error } : { problems }) }, 'the service cannot start');
 }

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { checkCertificate } from '../../src/cli/check-certificate.js';
 import { cheapKeystore } from '../support/cheap-keystore.js';
-import { runCli } from '../support/run-cli.js';
+import { runCli, runProgram } from '../support/run-cli.js';
 import { sampleConfig, sampleSigner } from '../support/sample-config.js';
 import { selfSigned } from '../support/self-signed.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
@@ -53,6 +53,21 @@ test('serve: finds a taken port before it opens anything', async (test) => {
   assert.equal(exitCode, 2);
   assert.match(stderr, new RegExp(`APP_PORT: the port ${port} on 127.0.0.1 is already in use; set another port`));
   assert.ok(!existsSync(file));
+});
+
+test('serve: a start that is refused is one JSON line on standard output, and a sentence on standard error', async () => {
+  const env = { ...settings, CONFIG_DIR: await folderWithKeystore() };
+  const wrong = await runProgram(['serve'], { ...env, APP_PORT: 'x' });
+  assert.equal(wrong.exitCode, 2);
+  const { time, ...line } = JSON.parse(wrong.stdout);
+  const problem = 'APP_PORT: must be an integer from 0 to 65535 (value: "x")';
+  assert.deepEqual(line, { level: 'error', problems: [problem], msg: 'the service cannot start' });
+  assert.equal(wrong.stderr, `error: the configuration has 1 problem:\n  ${problem}\n`);
+  const missing = await runProgram(['serve'], { ...env, APP_PORT: '0', DATABASE_URL: 'sqlite:package.json/relayer.db' });
+  assert.equal(missing.exitCode, 1);
+  const last = JSON.parse(missing.stdout.trimEnd().split('\n').at(-1) ?? '');
+  assert.equal(last.msg, 'the service cannot start');
+  assert.ok(missing.stderr.startsWith(`error: ${last.err.message}`), missing.stderr);
 });
 
 test('check-config: notes a keystore that other users can read', async () => {

@@ -43,6 +43,17 @@ test('relayer: the help of every command has an example', async () => {
   }
 });
 
+test('relayer serve --help: lists the settings that must be set first, and those of some networks and signers last', async () => {
+  const { stdout } = await runCli(['serve', '--help']);
+  const settings = stdout.slice(stdout.indexOf('Settings')).trimEnd().split('\n').slice(1);
+  const ranks = settings.map((line) => (line.endsWith(' Required.') ? 0 : /^ +\w+ +Only for /.test(line) ? 2 : 1));
+  assert.deepEqual(new Set(ranks), new Set([0, 1, 2]));
+  assert.deepEqual(
+    ranks,
+    ranks.toSorted((one, other) => one - other),
+  );
+});
+
 test('relayer: exits with 2 on wrong usage and writes to standard error only', async () => {
   const wrong: readonly (readonly [readonly string[], RegExp])[] = [
     [[], /Usage: relayer/],

@@ -133,7 +133,11 @@ describe('relayers, signers and networks over the API', () => {
       nonce: '2',
       in_flight_limit: 16,
     });
-    assert.match(service.output(), /"relayers":2,"msg":"listening"/, 'the log counts the created relayer too');
+    assert.match(
+      service.output(),
+      /"version":"\d[^"]*","host":[^\n]*"relayers":2,"msg":"listening"/,
+      'the log counts the created relayer too',
+    );
     assert.ok(!service.output().includes(madeKey));
     assert.ok(!(await databaseBytes(home)).includes(madeKey));
   });
