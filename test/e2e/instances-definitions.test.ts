@@ -235,25 +235,28 @@ describe('definitions that one of two instances changes', () => {
     for (const service of [0, 1]) for (const ended of [former, key]) assert.equal((await statusAt(service, ended)).status, 401);
   });
 
-  it('API keys: a key that another instance is creating during the revocation of its creator is revoked with it', async () => {
-    const { id } = await must(one('POST', '/api-keys', { name: 'parent', scopes: ['admin'] }));
+  it('API keys: a key that another instance is creating during the revocation of its creator stays in its lineage', async () => {
+    const scopes = ['admin'];
+    const { id, key } = await must(one('POST', '/api-keys', { name: 'parent', scopes }));
+    const byParent = restClient(() => services[0]?.baseUrl ?? '', key);
+    const middle = (await must(byParent('POST', '/api-keys', { name: 'middle', scopes }))).id;
     // A transaction sees the activity of its begin.
     const [client, watcher] = [new pg.Client({ connectionString: databaseUrl }), new pg.Client({ connectionString: databaseUrl })];
     await Promise.all([client.connect(), watcher.connect()]);
     await client.query('begin');
-    await client.query('update api_keys set name = name where id = $1', [id]);
+    await client.query('update api_keys set name = name where id = $1', [middle]);
     const columns = 'name, scopes, relayer_ids, digest, created_at_ms';
-    await client.query(`insert into api_keys (id, ${columns}, created_by) select 'in-flight', ${columns}, id from api_keys where id = $1`, [
-      id,
-    ]);
-    const revoking = one('DELETE', `/api-keys/${id}?with_created=true`);
+    const inFlight = `insert into api_keys (id, ${columns}, created_by) select 'in-flight', ${columns}, id from api_keys where id = $1`;
+    await client.query(inFlight, [middle]);
+    const revoking = one('DELETE', `/api-keys/${middle}`);
     await waitFor('the revocation to wait for the creation', async () => {
       const { rowCount } = await watcher.query("select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like '%api_keys%'");
       return rowCount === 0 ? undefined : true;
     });
     await client.query('commit');
     await Promise.all([client.end(), watcher.end()]);
-    assert.deepEqual((await must(revoking)).api_key_ids, [id, 'in-flight']);
+    await must(revoking);
+    assert.deepEqual((await must(one('DELETE', `/api-keys/${id}?with_created=true`))).api_key_ids, [id, 'in-flight']);
   });
 
   it('rate limits: each instance allows its part, which changes when instances come and go', async () => {
