@@ -16,7 +16,7 @@ import {
   StellarPoliciesSchema,
 } from '../../gen/relayer/v1/stellar_pb.js';
 import { invalidField } from '../core/errors/errors.js';
-import { maskedUrl, maskedValue } from '../core/network/node-urls.js';
+import { maskedValue } from '../core/network/node-urls.js';
 import type { NetworkType as DomainNetworkType, RpcUrl as DomainRpcUrl } from '../core/records/network.js';
 import {
   type EvmPolicies as DomainEvmPolicies,
@@ -28,6 +28,7 @@ import {
   type StellarAccountChange,
 } from '../core/records/relayer.js';
 import type { StoredRelayer } from '../core/relayer/stored-relayer.js';
+import { maskedUrl } from '../core/text/masked-url.js';
 import { enumTextsOf } from './enum-codec.js';
 
 /** Returns the relayer that a request asks for. `newId`: its id if the request has none. Throws `FIELD_INVALID`. */

@@ -46,7 +46,8 @@ describe('signing_key of a notification', () => {
     const protocol = ['REST', 'gRPC', 'gRPC-Web', 'Connect JSON'][index];
     describe(`over ${protocol}`, () => {
       const id = `hook-${index}`;
-      const url = 'https://example.com/hook';
+      const url = 'https://example.com/';
+      const second = 'https://two.example.com/';
       let way: Way;
       before(() => {
         way = [restWay(), ...callers.map(rpcWay)][index] as Way;
@@ -62,16 +63,16 @@ describe('signing_key of a notification', () => {
         assert.deepEqual(told(await way.update(id, { signing_key: longKey })), { hasKey: true, url });
       });
       it('signing_key: absent on update keeps it', async () => {
-        assert.deepEqual(told(await way.update(id, { url: `${url}/2` })), { hasKey: true, url: `${url}/2` });
-        assert.deepEqual(told(await way.update(id, {})), { hasKey: true, url: `${url}/2` });
+        assert.deepEqual(told(await way.update(id, { url: second })), { hasKey: true, url: second });
+        assert.deepEqual(told(await way.update(id, {})), { hasKey: true, url: second });
       });
       if (index === 0) {
         it('signing_key: null on update keeps it', async () => {
-          assert.deepEqual(told(await way.update(id, { signing_key: null })), { hasKey: true, url: `${url}/2` });
+          assert.deepEqual(told(await way.update(id, { signing_key: null })), { hasKey: true, url: second });
         });
       }
       it('signing_key: empty on update removes it', async () => {
-        assert.deepEqual(told(await way.update(id, { signing_key: '' })), { hasKey: false, url: `${url}/2` });
+        assert.deepEqual(told(await way.update(id, { signing_key: '' })), { hasKey: false, url: second });
       });
       it('signing_key: a short one is accepted on create with a warning', async () => {
         const written = await way.create({ id: `${id}-short`, url, signing_key: mark });

@@ -6,6 +6,7 @@ import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
 import { NotificationService } from '../../gen/relayer/v1/notification_service_pb.js';
 import { SigningService } from '../../gen/relayer/v1/signing_service_pb.js';
 import { TransactionService } from '../../gen/relayer/v1/transaction_service_pb.js';
+import { maskedUrl } from '../../src/core/text/masked-url.js';
 import { type ApiDocument, readApiDocument } from '../support/api-document.js';
 import { type AppRig, startAppRig, startEd25519App } from '../support/app-rig.js';
 import { type RpcAnswer, type RpcAsker, rpcAskers } from '../support/rpc-askers.js';
@@ -130,7 +131,7 @@ describe('the document', () => {
   it('the document: 4.4: signing_key absent or null keeps the key, the empty string removes it, and another sets it; it is never returned', async () => {
     const served = servedFor({ on: 'evm' });
     const { body } = await rest(served, 'POST', '/api/v1/notifications', JSON.stringify({ id: 'keyed', ...hook }));
-    assert.deepEqual(body.data, { id: 'keyed', type: 'webhook', url: hook.url, has_signing_key: false });
+    assert.deepEqual(body.data, { id: 'keyed', type: 'webhook', url: maskedUrl(hook.url), has_signing_key: false });
     for (const [patch, hasKey] of [
       [{ signing_key: 'a-secret-key' }, true],
       [{}, true],
@@ -481,7 +482,8 @@ async function restProblem(row: Row, text: string): Promise<string | null> {
   }
   if (status !== (row.call === 'create' ? 201 : 200) || body.success !== true || body.error !== null) return shown;
   for (const [field, value] of Object.entries(verdict.holds ?? {}))
-    if (value !== undefined && (body.data as Json)[field] !== value) return `${field} is ${(body.data as Json)[field]}, not ${value}`;
+    if (value !== undefined && (body.data as Json)[field] !== shownValue(field, value))
+      return `${field} is ${(body.data as Json)[field]}, not ${value}`;
   const logs = JSON.stringify((body.metadata as Json | undefined)?.logs ?? []);
   if (verdict.warnsOf !== undefined) return logs.includes(verdict.warnsOf) ? null : `no warning in ${logs}`;
   return document.problems(['components', 'schemas', requestSchemas[row.call]], JSON.parse(text));
@@ -513,6 +515,11 @@ async function rpcProblem(protocol: (typeof protocols)[number], row: Row): Promi
   );
   const isExact = answer.code === 'InvalidArgument' && answer.info?.metadata.message === 'Bad Request';
   return isNamed && isExact ? null : `${answer.code} ${answer.sentence} ${JSON.stringify(answer.fields)}`;
+}
+
+/** A value as an answer shows it: the path of a webhook is often its only credential. */
+function shownValue(field: string, value: unknown): unknown {
+  return field === 'url' ? maskedUrl(String(value)) : value;
 }
 
 /** Compares the fields of a transaction, but for enums, whose numbers say nothing here. */

@@ -200,6 +200,7 @@ const notifications: readonly Row[] = [
     change: { url: 'https://hooks.example.com/ x' },
     refused: 'url must not contain white space or control characters',
   },
+  { name: 'a URL as answers show it', change: { url: 'https://hooks.example.com/***' }, refused: 'url is masked; send the complete URL' },
   { name: 'a URL of 2049 characters', change: { url: `https://a/${'b'.repeat(2039)}` }, refused: 'url must be at most 2048 characters' },
   {
     name: 'a URL of a private host',

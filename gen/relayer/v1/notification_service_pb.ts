@@ -41,7 +41,7 @@ export type Notification = Message<"relayer.v1.Notification"> & {
   type: NotificationType;
 
   /**
-   * The URL that events are posted to. It can contain secrets.
+   * The URL that events are posted to. Its path and query can be secret: an answer shows `/***` in place of what follows the host.
    *
    * @generated from field: string url = 3;
    */
@@ -186,7 +186,7 @@ export type UpdateNotificationRequest = Message<"relayer.v1.UpdateNotificationRe
   type: NotificationType;
 
   /**
-   * Absent: unchanged. Otherwise: set, by the rules of CreateNotification.
+   * Absent, or the URL as answers show it: unchanged. Otherwise: set, by the rules of CreateNotification.
    *
    * @generated from field: optional string url = 4;
    */

@@ -3,13 +3,12 @@ import type { SecretBox } from '../ports/secret-box.js';
 import type { Definition } from '../records/definition.js';
 import type { NetworkType, RpcHeader, RpcUrl } from '../records/network.js';
 import { isSocketUrl } from '../text/http-url.js';
+import { isMasked, maskedUrl, whyMaskedRefused } from '../text/masked-url.js';
 import { syntaxes, textProblem } from '../text/text-syntax.js';
 import type { NodeUrlPolicy } from './node-url-policy.js';
 
 const maxUrls = 20;
 const maxHeaders = 16;
-/** Replaces everything after the host of a shown URL. */
-const mask = '/***';
 /** Replaces the value of a shown header. */
 export const maskedValue = '***';
 /**
@@ -18,13 +17,6 @@ export const maskedValue = '***';
  */
 const refusedHeader =
   /^(?:host|content-.*|accept|accept-encoding|transfer-encoding|connection|keep-alive|upgrade|expect|te|trailer|proxy-.*|traceparent|tracestate|sec-.*|metadata.*|x-aws-ec2-metadata.*)$/i;
-
-/** Masks an RPC URL that holds more than its host, where providers put API keys. Another one is shown as it is. */
-export function maskedUrl(url: string): string {
-  const { protocol, host, username, password, pathname, search, hash } = new URL(url);
-  const isPlain = pathname === '/' && [username, password, search, hash].every((part) => part === '');
-  return isPlain ? url : `${protocol}//${host}${mask}`;
-}
 
 /**
  * Returns RPC URLs of an update with what answers mask: a caller sends back what it read. A masked URL is the stored one that is shown so,
@@ -44,10 +36,6 @@ export function unmaskedUrls(urls: readonly RpcUrl[], stored: readonly RpcUrl[])
 function unmasked(header: RpcHeader, { headers = [] }: RpcUrl): RpcHeader {
   if (header.value !== maskedValue) return header;
   return headers.find(({ name }) => name.toLowerCase() === header.name.toLowerCase()) ?? header;
-}
-
-function isMasked(url: string): boolean {
-  return url.endsWith(mask);
 }
 
 /** Returns an RPC URL as audit lines may show it: masked, with the names of its headers. */
@@ -106,7 +94,7 @@ function nodeUrlProblem(text: string, type: NetworkType | undefined): string | u
   if (problem !== undefined) return problem;
   if (type !== undefined && type !== 'evm' && isSocketUrl(text))
     return 'must begin with http:// or https://; only EVM nodes answer ws and wss';
-  return isMasked(text) ? 'is masked; send the complete URL' : undefined;
+  return isMasked(text) ? whyMaskedRefused : undefined;
 }
 
 /** Seals RPC URLs for storage, because they contain providers' keys. Null if there are none. */

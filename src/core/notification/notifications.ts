@@ -1,5 +1,5 @@
 import type { DefinitionWriter } from '../definitions/definition-writer.js';
-import { DomainError } from '../errors/errors.js';
+import { DomainError, invalidField } from '../errors/errors.js';
 import { readAll } from '../errors/read-all.js';
 import type { SecretBox } from '../ports/secret-box.js';
 import { isConflict } from '../ports/store/change.js';
@@ -10,6 +10,7 @@ import type { SaveResponse } from '../ports/store/stored-responses.js';
 import type { Ids } from '../records/ids.js';
 import type { Notification } from '../records/notification.js';
 import { checkRelayerIds, entryIdFromText, inUse, isEntryId } from '../text/entry-id.js';
+import { isMasked, maskedUrl, whyMaskedRefused } from '../text/masked-url.js';
 import { shownName } from '../text/safe-text.js';
 import type { Clock } from '../work/clock.js';
 import { decideAgain } from '../work/decide-again.js';
@@ -148,7 +149,7 @@ export function listNotifications(
 /** A requested change of a notification. */
 export interface NotificationChange {
   readonly id: string;
-  /** Absent: unchanged. */
+  /** Absent, or as answers show it: unchanged. */
   readonly url: string | undefined;
   /** Absent: unchanged. Empty: removed. */
   readonly signingKey: string | undefined;
@@ -164,14 +165,16 @@ export async function updateNotification(
 ): Promise<NotificationWritten> {
   const { store } = deps;
   const { id, url, signingKey } = wanted;
-  checkNotificationParts({ url, signingKey }, deps);
+  const keepsUrl = url === undefined || isMasked(url);
+  checkNotificationParts({ url: keepsUrl ? undefined : url, signingKey }, deps);
   const warnings = signingKey === undefined || signingKey === '' ? [] : signingKeyWarnings(signingKey);
   return decideAgain(async () => {
     const stored = await getNotification(deps, id);
     if (url === undefined && signingKey === undefined) return { notification: stored, warnings };
+    if (keepsUrl && url !== undefined && url !== maskedUrl(stored.url)) throw invalidField('url', whyMaskedRefused);
     const notification = {
       ...stored,
-      url: url ?? stored.url,
+      url: keepsUrl ? stored.url : url,
       ...(signingKey === undefined ? {} : rotateSigningKey(deps, stored, signingKey === '' ? null : signingKey)),
       goneAtMs: null,
       revision: stored.revision + 1,

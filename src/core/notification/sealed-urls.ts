@@ -28,6 +28,7 @@ export function withSealedUrls<S extends StoreFor<NotificationReads, Notificatio
         const { items, total } = await read.notifications(page);
         return { items: items.map(opened), total };
       },
+      limitedNotifications: async () => (await read.limitedNotifications()).map(opened),
     },
     change: {
       ...change,

@@ -1,5 +1,6 @@
 import { DomainError, invalidField } from '../errors/errors.js';
 import { httpUrlFrom } from '../text/http-url.js';
+import { isMasked, whyMaskedRefused } from '../text/masked-url.js';
 import { isReservedHost } from '../text/reserved-host.js';
 import { syntaxes } from '../text/text-syntax.js';
 
@@ -20,6 +21,7 @@ export function checkWebhookTarget(text: string, allowPrivateTargets: boolean): 
   const url = httpUrlFrom(text);
   if (url === null) throw invalidField('url', hasOtherScheme(text) ? schemes : 'must be an absolute URL with a host');
   if (url.username !== '' || url.password !== '') throw invalidField('url', 'must not contain a user name or password');
+  if (isMasked(text)) throw invalidField('url', whyMaskedRefused);
   if (!allowPrivateTargets && isReservedHost(url.hostname)) throw targetRefused();
 }
 

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { DomainError } from '../../../src/core/errors/errors.js';
-import { checkNodeUrls, maskedUrl, nodeUrlProblems, unmaskedUrls } from '../../../src/core/network/node-urls.js';
+import { checkNodeUrls, nodeUrlProblems, unmaskedUrls } from '../../../src/core/network/node-urls.js';
+import { maskedUrl } from '../../../src/core/text/masked-url.js';
 
 function refusal(urls: readonly (string | { readonly url: string; readonly weight: number })[]): string {
   try {

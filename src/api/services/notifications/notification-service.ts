@@ -38,6 +38,7 @@ import type { NotificationChanges, NotificationReads } from '../../../core/ports
 import type { OutboxChanges, OutboxReads } from '../../../core/ports/store/outbox.js';
 import type { StoreFor } from '../../../core/ports/store/store.js';
 import type { DeliveryRecord, Notification, OutboxEvent } from '../../../core/records/notification.js';
+import { maskedUrl } from '../../../core/text/masked-url.js';
 import { type Call, callOf, principalOf } from '../../contract/call.js';
 import { replayable } from '../../contract/stored-response.js';
 import { type Listing, listAnswer, pageOf, pageTokenInvalid } from '../shared/list-page.js';
@@ -154,7 +155,7 @@ function messageOf({ id, url, sealedSigningKey, relayerIds }: Notification): Not
   return create(NotificationSchema, {
     id,
     type: NotificationType.WEBHOOK,
-    url,
+    url: maskedUrl(url),
     hasSigningKey: sealedSigningKey !== null,
     relayerIds: [...(relayerIds ?? [])],
   });

@@ -18,6 +18,8 @@ import { temporaryFolder } from '../../../support/temporary-folder.js';
 
 const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
 const url = 'https://hooks.acme.com/relayer';
+/** The path is often the only credential. */
+const shownUrl = 'https://hooks.acme.com/***';
 const key = 'a signing key of more than 32 characters';
 
 async function startClient(test: TestContext) {
@@ -82,11 +84,11 @@ describe('NotificationService', () => {
     const created = await client.createNotification({ id: 'n', url, signingKey: key, type: NotificationType.WEBHOOK });
     const { $typeName, ...shown } = created.notification ?? assert.fail('no notification');
     assert.equal($typeName, 'relayer.v1.Notification');
-    assert.deepEqual(shown, { id: 'n', type: NotificationType.WEBHOOK, url, hasSigningKey: true, relayerIds: [] });
+    assert.deepEqual(shown, { id: 'n', type: NotificationType.WEBHOOK, url: shownUrl, hasSigningKey: true, relayerIds: [] });
 
     const updated = await client.updateNotification({ notificationId: 'n', signingKey: '' });
     assert.equal(updated.notification?.hasSigningKey, false);
-    assert.equal(updated.notification.url, url);
+    assert.equal(updated.notification.url, shownUrl);
     assert.deepEqual((await client.getNotification({ notificationId: 'n' })).notification, updated.notification);
 
     const list = await client.listNotifications({ perPage: 1000 });
@@ -99,6 +101,31 @@ describe('NotificationService', () => {
 
     await client.deleteNotification({ notificationId: 'n' });
     assert.deepEqual((await client.listNotifications({})).notifications, []);
+  });
+
+  it('notifications: an update with the URL as it is shown keeps the stored one', async (test) => {
+    const { client, store, reasonOf } = await startClient(test);
+    await client.createNotification({ id: 'n', url });
+    const storedUrl = async () => (await store.read.notification('n'))?.url;
+    const goneAtMs = async () => (await store.read.notification('n'))?.goneAtMs;
+    const kept = await store.read.notification('n');
+    await store.commit([store.change.updateNotification({ ...(kept ?? assert.fail()), goneAtMs: 1, revision: 2 })]);
+
+    for (const masked of ['https://hooks.acme.com:8443/***', 'http://hooks.acme.com/***', 'https://other.acme.com/***', '/***'])
+      assert.equal(await reasonOf(client.updateNotification({ notificationId: 'n', url: masked })), 'FIELD_INVALID');
+    assert.deepEqual([await storedUrl(), await goneAtMs()], [url, 1], 'what was refused has changed nothing');
+    assert.equal(await reasonOf(client.updateNotification({ notificationId: 'm', url: shownUrl })), 'NOTIFICATION_NOT_FOUND');
+    assert.equal(await reasonOf(client.createNotification({ url: shownUrl })), 'FIELD_INVALID');
+
+    const { notification } = await client.updateNotification({ notificationId: 'n', url: shownUrl });
+    assert.deepEqual([notification?.url, await storedUrl(), await goneAtMs()], [shownUrl, url, null], 'it resumes, as with any URL');
+
+    await client.updateNotification({ notificationId: 'n', url: 'https://hooks.acme.com/' });
+    assert.equal(
+      await reasonOf(client.updateNotification({ notificationId: 'n', url: shownUrl })),
+      'FIELD_INVALID',
+      'it is shown whole now',
+    );
   });
 
   it('notifications: a short signing key causes a warning', async (test) => {
