@@ -126,7 +126,6 @@ export async function startApp(
     const engine = createEngine({ store, leases, database, directory, ...recording, feed, journal, ...time, ids: systemIds, log });
     onStop('work', () => engine.stop());
     headTimesMs = () => engine.networks().flatMap(({ head }) => blockTimeMsOf(head) ?? []);
-    metrics.show(figuresOf({ engine, directory, opened, delivery }));
     opened.onReturn(() => {
       engine.storeReturned();
       feed.changedElsewhere('all');
@@ -222,14 +221,15 @@ export async function startApp(
     });
 
     // The server.
-    const { server, renewCertificate } = await openServer(context, handle, { leaving, shutdownDeadlineMs: shutdownLimits.deadlineMs });
+    const { server, ...certificate } = await openServer(context, handle, { leaving, shutdownDeadlineMs: shutdownLimits.deadlineMs });
+    metrics.show(figuresOf({ engine, directory, opened, delivery, overview, readiness, ...certificate }));
 
     // From here on this instance does its share of the work, and follows what others change.
     followOthers(context, { opened, writer, engine, feed, delivery, keys, inForce });
     onStop('work', () => leases.stop());
     onStop('work', () => server.stop());
     const address = await startWork(leases, server, opened.shared !== null);
-    return { ...address, relayers: directory.relayers(), broken: opened.lost, renewCertificate, leave, stop };
+    return { ...address, relayers: directory.relayers(), broken: opened.lost, renewCertificate: certificate.renewCertificate, leave, stop };
   } catch (error) {
     await stop();
     throw error;

@@ -136,7 +136,7 @@ export async function openServer(
       ? null
       : startCertificateRenewal(files, { current: certificate, use: server.useCertificate, log });
   onStop('work', async () => renewal?.stop());
-  return { server, renewCertificate: async () => renewal?.renew() };
+  return { server, renewCertificate: async () => renewal?.renew(), certificateExpiryMs: () => renewal?.expiryMs() ?? null };
 }
 
 function certificateFilesOf({ tlsCertFile, tlsKeyFile }: Settings): CertificateFiles | null {

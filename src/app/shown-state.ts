@@ -1,4 +1,5 @@
 import type { Readiness } from '../api/contract/readiness.js';
+import type { Overview } from '../core/overview/overview.js';
 import type { Directory } from '../core/ports/directory.js';
 import type { Store } from '../core/ports/store/store.js';
 import { isActive } from '../core/records/relayer.js';
@@ -10,6 +11,9 @@ import type { OpenedInstance } from './open-instance.js';
 
 /* The state of the running service as operators see it. */
 
+/** The component `store` while the store works. */
+const storeWorks = 'ok';
+
 type Engine = Pick<ReturnType<typeof createEngine>, 'lanes' | 'networks'>;
 
 /** The parts whose state the gauges show. */
@@ -18,15 +22,26 @@ export interface ShownParts {
   readonly directory: Pick<Directory, 'relayer'>;
   readonly opened: Pick<OpenedInstance, 'leases' | 'sharing' | 'logBytes'>;
   readonly delivery: Pick<Delivery, 'backlog'>;
+  readonly overview: Pick<Overview, 'fundsOf'>;
+  readonly readiness: () => Promise<Readiness>;
+  readonly certificateExpiryMs: () => number | null;
 }
 
 /** Returns the sources of the gauges. */
-export function figuresOf({ engine, directory, opened: { leases, sharing, logBytes }, delivery }: ShownParts): FigureSources {
+export function figuresOf(parts: ShownParts): FigureSources {
+  const { engine, directory, delivery, overview, readiness, certificateExpiryMs } = parts;
+  const { leases, sharing, logBytes } = parts.opened;
   return {
     *relayers() {
       for (const lane of engine.lanes()) {
         const relayer = directory.relayer(lane.relayerId);
-        yield { ...lane, isActive: relayer !== undefined && isActive(relayer) };
+        const funds = relayer === undefined ? null : overview.fundsOf(relayer);
+        yield {
+          ...lane,
+          isActive: relayer !== undefined && isActive(relayer),
+          balance: funds?.balance ?? null,
+          runwayMs: funds?.lastsMs ?? null,
+        };
       }
     },
     networks: () =>
@@ -49,6 +64,11 @@ export function figuresOf({ engine, directory, opened: { leases, sharing, logByt
     }),
     webhookBacklog: () => delivery.backlog(),
     databaseLogBytes: logBytes,
+    async readiness() {
+      const { ready, components } = await readiness();
+      return { isReady: ready, isStoreUp: components.store === storeWorks };
+    },
+    certificateExpiryMs,
   };
 }
 
@@ -80,7 +100,7 @@ export async function measureReadiness(
   return {
     ready: isWorking && hold === null,
     components: {
-      store: isWorking ? 'ok' : 'not working',
+      store: isWorking ? storeWorks : 'not working',
       lanes: hold === null ? 'ok' : `signing stopped: ${hold}`,
       ...(difference === null ? {} : { clock: difference }),
       ...(auditHealth.problem() === null ? {} : { audit: 'the audit log cannot be written' }),

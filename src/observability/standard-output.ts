@@ -12,6 +12,11 @@ export function lostLogLines(): number {
   return lostLines;
 }
 
+/** Returns how many bytes of log lines wait for the reader of standard output; 0 for a file. */
+export function waitingLogBytes(): number {
+  return process.stdout.writableLength;
+}
+
 function lose(lines: string | Buffer): void {
   lostLines += lines.toString().split('\n').length - 1;
 }

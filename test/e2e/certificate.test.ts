@@ -6,14 +6,26 @@ import type { IncomingMessage } from 'node:http';
 import { connect as connectHttp2, type IncomingHttpHeaders } from 'node:http2';
 import { request } from 'node:https';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { it } from 'node:test';
 import { connect } from 'node:tls';
-import { createServiceHome, launchService, startService } from '../support/service.js';
+import { apiKey, createServiceHome, launchService, startService } from '../support/service.js';
 import { waitFor } from '../support/wait-for.js';
 
-function newCertificate(certFile: string, keyFile: string): void {
+function newCertificate(certFile: string, keyFile: string, days = 1): void {
   const keyOptions = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-keyout', keyFile];
-  execFileSync('openssl', ['req', '-x509', ...keyOptions, '-out', certFile, '-days', '1', '-subj', '/CN=localhost'], { stdio: 'ignore' });
+  execFileSync('openssl', ['req', '-x509', ...keyOptions, '-out', certFile, '-days', String(days), '-subj', '/CN=localhost'], {
+    stdio: 'ignore',
+  });
+}
+
+/** Returns for how many days the metrics say that the certificate is valid. */
+async function daysInMetrics(port: number): Promise<number> {
+  const headers = { authorization: `Bearer ${apiKey}` };
+  const asked = request({ port, host: '127.0.0.1', path: '/metrics', headers, rejectUnauthorized: false }).end();
+  const [response] = (await once(asked, 'response')) as [IncomingMessage];
+  const [, seconds] = /^relayer_certificate_expiry_timestamp_seconds (\S+)$/m.exec(await text(response)) ?? [];
+  return Math.round((Number(seconds) - Date.now() / 1_000) / 86_400);
 }
 
 function servedFingerprint(port: number): Promise<string> {
@@ -39,12 +51,14 @@ it('a renewed TLS certificate is served after SIGHUP and without it, and a wrong
     () =>
       service.output().split(text).length > times ? true : undefined;
   const first = await servedFingerprint(service.port);
+  assert.equal(await daysInMetrics(service.port), 1);
 
-  newCertificate(certFile, keyFile);
+  newCertificate(certFile, keyFile, 9);
   process.kill(service.pid, 'SIGHUP');
   await waitFor('the renewal by SIGHUP', logged('TLS certificate renewed'));
   const second = await servedFingerprint(service.port);
   assert.notEqual(second, first);
+  assert.equal(await daysInMetrics(service.port), 9);
 
   newCertificate(certFile, join(home.dir, 'another-key.pem'));
   await waitFor('the refusal', logged('the TLS certificate cannot be renewed; the earlier one stays in use'));

@@ -4,8 +4,9 @@ import { parseEther } from 'ethers';
 import { type Anvil, startAnvil } from '../support/anvil.js';
 import { rest } from '../support/callers.js';
 import { readLedger } from '../support/chain-ledger.js';
+import { readMetrics, sumOf } from '../support/metrics-text.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
-import { createServiceHome, launchService, type RunningService, type ServiceHome } from '../support/service.js';
+import { apiKey, createServiceHome, launchService, type RunningService, type ServiceHome } from '../support/service.js';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.js';
 import { waitFor } from '../support/wait-for.js';
 
@@ -51,6 +52,12 @@ describe('a service whose PostgreSQL restarts, and whose connections are cut', (
   const statusOf = async (path: string): Promise<number> => (await fetch(`${service.baseUrl}${path}`)).status;
   const isReady = async () => ((await statusOf('/api/v1/ready')) === 200 ? true : undefined);
 
+  async function gauges(): Promise<string> {
+    const answer = await fetch(`${service.baseUrl}/metrics`, { headers: { authorization: `Bearer ${apiKey}` } });
+    const scraped = readMetrics(await answer.text());
+    return ['relayer_ready', 'relayer_store_up'].map((name) => sumOf(scraped, name)).join();
+  }
+
   /** Sends with an idempotency key until the answer is 200, as a careful caller does. Counts the refusals. */
   async function send(index: number, refusals: number[]): Promise<string> {
     const body = { to: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8', value: firstValue + index, speed: 'fast' };
@@ -83,11 +90,13 @@ describe('a service whose PostgreSQL restarts, and whose connections are cut', (
       await postgres.halt();
       await waitFor('/ready to answer 503', async () => ((await statusOf('/api/v1/ready')) === 503 ? true : undefined));
       assert.equal(await statusOf('/api/v1/health'), 200);
+      await waitFor('the gauges to say so', async () => (await gauges()) === '0,0' || undefined);
       const signed = await rest(service.baseUrl, 'POST', '/relayers/r1/sign', { message: 'still signing' });
       assert.equal(signed.status, 200);
       await waitFor('a send to be refused', () => refusals.length > round || undefined);
       await postgres.start();
       await waitFor('the service to be ready', isReady);
+      await waitFor('the gauges to say so', async () => (await gauges()) === '1,1' || undefined);
     }
     isOver = true;
     await sending;

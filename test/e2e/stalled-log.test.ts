@@ -34,7 +34,7 @@ it('a reader that stops reading the log delays no request, no send and no stop',
   const body = { to: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8', value: 1 };
   assert.equal((await rest(baseUrl, 'POST', '/relayers/r1/transactions', body)).status, 200);
   const metrics = await fetch(`${baseUrl}/metrics`, { headers: { authorization: `Bearer ${apiKey}` } });
-  assert.match(await metrics.text(), /^relayer_log_lines_lost_total \d+$/m);
+  assert.match(await metrics.text(), /^relayer_log_waiting_bytes [1-9]\d*$/m);
   const exited = once(child, 'exit');
   child.kill('SIGTERM');
   assert.deepEqual(await exited, [0, null]);

@@ -17,6 +17,15 @@ const noInstances = {
   unsafeSettings: new Map(),
 };
 
+const own = {
+  webhookBacklog: async () => 0,
+  databaseLogBytes: () => 0,
+  readiness: async () => ({ isReady: true, isStoreUp: true }),
+  certificateExpiryMs: () => null,
+};
+
+const idle = { isActive: true, waiting: 0, inFlight: 0, inFlightLimit: null, open: new Map(), oldestOpenMs: null };
+
 describe('metrics of instances', () => {
   it('metrics: every state and every kind of lease has a value, also 0', async () => {
     const metrics = createMetrics({ version: '1', clock: systemClock, audit: healthWithoutFile });
@@ -33,8 +42,7 @@ describe('metrics of instances', () => {
         oldestSnapshotMs: 90_000,
         unsafeSettings: new Map([['fsync', true] as const, ['full_page_writes', false] as const]),
       }),
-      webhookBacklog: async () => 0,
-      databaseLogBytes: () => 0,
+      ...own,
     });
     const lines = (await metrics.text())
       .split('\n')
@@ -59,6 +67,44 @@ describe('metrics of instances', () => {
   });
 });
 
+describe('metrics that alerts compare', () => {
+  const sources = { relayers: () => [], networks: () => [], instances: () => noInstances, ...own };
+
+  it('metrics: a relayer has its balance, and counts of zero, from its first scrape', async () => {
+    const metrics = createMetrics({ version: '1', clock: systemClock, audit: healthWithoutFile });
+    const pay = { ...idle, relayerId: 'pay', balance: 5n * 10n ** 18n, runwayMs: 7_200_000 };
+    metrics.show({ ...sources, relayers: () => [pay, { ...idle, relayerId: 'new', balance: null, runwayMs: null }] });
+    const scrape = async () => (await metrics.text()).split('\n').filter((line) => /^relayer_(balance|runway|trans)/.test(line));
+    const counts = (relayer: string, pending: number) => [
+      `relayer_transactions_total{relayer="${relayer}",status="pending"} ${pending}`,
+      `relayer_transactions_total{relayer="${relayer}",status="failed"} 0`,
+    ];
+    const delays = ['pay', 'new'].map((relayer) => `relayer_transaction_delays_total{relayer="${relayer}"} 0`);
+    const funds = ['relayer_balance{relayer="pay"} 5000000000000000000', 'relayer_runway_seconds{relayer="pay"} 7200'];
+    assert.deepEqual(await scrape(), [...counts('pay', 0), ...counts('new', 0), ...delays, ...funds]);
+    metrics.meter.statusReached('pay', 'pending');
+    assert.deepEqual(await scrape(), [...counts('pay', 1), ...counts('new', 0), ...delays, ...funds]);
+  });
+
+  for (const [state, readiness, ready, up] of [
+    ['works', async () => ({ isReady: true, isStoreUp: true }), 1, 1],
+    ['is stopping', async () => ({ isReady: false, isStoreUp: true }), 0, 1],
+    ['has no database', async () => ({ isReady: false, isStoreUp: false }), 0, 0],
+    ['hangs', () => new Promise<never>(() => {}), 0, 0],
+  ] as const) {
+    it(`metrics: an instance that ${state} has relayer_ready ${ready} and relayer_store_up ${up}`, async () => {
+      const metrics = createMetrics({ version: '1', clock: systemClock, audit: healthWithoutFile });
+      metrics.show({ ...sources, readiness, certificateExpiryMs: () => 1_900_000_000_500 });
+      const lines = (await metrics.text()).split('\n').filter((line) => /^relayer_(ready|store_up|certificate)/.test(line));
+      assert.deepEqual(lines, [
+        `relayer_ready ${ready}`,
+        `relayer_store_up ${up}`,
+        'relayer_certificate_expiry_timestamp_seconds 1900000000.5',
+      ]);
+    });
+  }
+});
+
 describe('metrics with a gauge that cannot be read', () => {
   for (const [how, webhookBacklog] of [
     ['fails', () => Promise.reject(new Error('no such table: events'))],
@@ -70,8 +116,8 @@ describe('metrics with a gauge that cannot be read', () => {
         relayers: () => [],
         networks: () => [network],
         instances: () => noInstances,
+        ...own,
         webhookBacklog,
-        databaseLogBytes: () => 0,
       });
       const text = await metrics.text();
       assert.match(text, /^relayer_network_reachable\{network="local"\} 1$/m);
@@ -97,13 +143,12 @@ describe('metrics of many relayers', () => {
       *relayers() {
         for (const relayerId of ids) {
           writtenInTurn.set(turn, (writtenInTurn.get(turn) ?? 0) + 1);
-          yield { relayerId, isActive: true, waiting: 0, inFlight: 0, inFlightLimit: null, open: new Map(), oldestOpenMs: null };
+          yield { ...idle, relayerId, balance: null, runwayMs: null };
         }
       },
       networks: () => [network],
       instances: () => noInstances,
-      webhookBacklog: async () => 0,
-      databaseLogBytes: () => 0,
+      ...own,
     });
     const text = await metrics.text().finally(() => clearImmediate(counting));
     // The walk takes the next relayer before it ends a turn.

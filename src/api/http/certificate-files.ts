@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createSecureContext } from 'node:tls';
 import type { Log } from '../../core/work/log.js';
@@ -29,6 +30,8 @@ export async function readCertificate({ certFile, keyFile }: CertificateFiles): 
 export interface CertificateRenewal extends Pick<Repeating, 'stop'> {
   /** Reads them now. Never throws. */
   renew(): Promise<void>;
+  /** When the certificate in use expires. */
+  expiryMs(): number;
 }
 
 /** Calls `use` with each new content of the files. While they cannot be used, the earlier certificate stays in use. */
@@ -56,5 +59,5 @@ export function startCertificateRenewal(
   }
 
   const checking = repeat(renew, checkIntervalMs, { onError: () => undefined, runsAtOnce: false });
-  return { renew, stop: () => checking.stop() };
+  return { renew, expiryMs: () => Date.parse(new X509Certificate(used.certPem).validTo), stop: () => checking.stop() };
 }

@@ -4,12 +4,13 @@ import type { RunningInstance } from '../ports/instances.js';
 import { StoreAwayError } from '../ports/store/change.js';
 import type { FeedReads } from '../ports/store/feed.js';
 import type { LaneViewReads } from '../ports/store/lane-views.js';
+import type { Relayer } from '../records/relayer.js';
 import type { Log } from '../work/log.js';
 import { type Repeating, repeat } from '../work/repeat.js';
 import { shareRun } from '../work/share-run.js';
 import type { Timers } from '../work/timers.js';
 import { createWaker } from '../work/waker.js';
-import { createAccountFunds } from './account-funds.js';
+import { createAccountFunds, type Funds } from './account-funds.js';
 import { createBalanceReadings } from './balance-readings.js';
 import { createNetworkGlances, type NetworkGlance, type NetworkState, type Versioned } from './network-glances.js';
 import { createOpenCounts } from './open-counts.js';
@@ -50,6 +51,8 @@ export interface Overview {
   /** Begins to take samples. */
   start(): void;
   subscribe(): OverviewSubscription;
+  /** Returns the funds of a relayer, as they were read last. */
+  fundsOf(relayer: Relayer): Funds;
   /** Looks no more; waits for the look in progress. */
   stop(): Promise<void>;
 }
@@ -147,7 +150,8 @@ export function createOverview(deps: OverviewDeps): Overview {
     const value = { atMs: clock.nowMs(), ...finished, open: openCount, webhookBacklog: figures.backlog?.value ?? 0 };
     const active = history.add({ version, value }, positions);
     for (const wake of wakers) wake();
-    balances.readOf(directory.relayers().filter(({ id }) => active.has(id)));
+    // An account that spent something is read until a day has passed, so that a top-up shows although no transaction follows.
+    if (active !== null) balances.readOf(directory.relayers().filter((one) => active.has(one.id) || funds.of(one).lastsMs !== null));
   }
 
   /** The next sample counts what this one did not. */
@@ -192,6 +196,7 @@ export function createOverview(deps: OverviewDeps): Overview {
         },
       };
     },
+    fundsOf: funds.of,
     async stop() {
       stopping.abort();
       for (const wake of wakers) wake();

@@ -34,8 +34,11 @@ export interface SampleHistory {
   readonly samples: readonly Versioned<OverviewSample>[];
   /** Counts what became final between the last sample and these positions; null: there was no sample, and the next one counts from here. */
   finishedUntil(positions: ReadonlyMap<string, number>): Promise<Finished | null>;
-  /** Adds the sample at these positions. Returns the relayers whose balances are due. */
-  add(sample: Versioned<OverviewSample>, positions: ReadonlyMap<string, number>): ReadonlySet<string>;
+  /**
+   * Adds the sample at these positions. Returns the relayers that had transactions since balances were read last; null: no balance is due
+   * yet.
+   */
+  add(sample: Versioned<OverviewSample>, positions: ReadonlyMap<string, number>): ReadonlySet<string> | null;
 }
 
 /** Creates an empty history. Counting throws when `stopping` aborts. */
@@ -57,7 +60,7 @@ export function createSampleHistory(read: Pick<LaneViewReads, 'changesByStatus'>
       samples.push(sample);
       if (samples.length > samplesKept) samples.shift();
       taken += 1;
-      if (taken % samplesPerReading !== 0) return new Set();
+      if (taken % samplesPerReading !== 0) return null;
       const before = balancesRead;
       balancesRead = positions;
       return new Set([...positions.keys()].filter((id) => positions.get(id) !== before.get(id)));

@@ -20,6 +20,10 @@ export interface RelayerFigures {
   readonly open: ReadonlyMap<TransactionStatus, number>;
   /** When the oldest open transaction was accepted; null if none is open. */
   readonly oldestOpenMs: number | null;
+  /** The balance that was read last, in the network's smallest unit; null: none was read yet. */
+  readonly balance: bigint | null;
+  /** For how long it lasts at the use of the last day; null: unknown, or nothing was spent. */
+  readonly runwayMs: number | null;
 }
 
 /** The figures of a network. */
@@ -53,7 +57,17 @@ export interface InstanceFigures {
   readonly oldestSnapshotMs: number;
 }
 
-/** The figures of each scrape. They are in memory, except for the backlog, which the store counts up to a limit. */
+/** Whether the service works. */
+export interface ReadinessFigures {
+  readonly isReady: boolean;
+  /** The store answers. */
+  readonly isStoreUp: boolean;
+}
+
+/**
+ * The figures of each scrape. They are in memory, except for the backlog, which the store counts up to a limit, and the readiness, which is
+ * measured.
+ */
 export interface FigureSources {
   /** Each is measured when the walk comes to it. */
   relayers(): Iterable<RelayerFigures>;
@@ -62,6 +76,9 @@ export interface FigureSources {
   webhookBacklog(): Promise<number>;
   /** The size of the database's write-ahead log. */
   databaseLogBytes(): number;
+  readiness(): Promise<ReadinessFigures>;
+  /** When the TLS certificate in use expires; null: none is used. */
+  certificateExpiryMs(): number | null;
 }
 
 /** How long a gauge may take to read: the store may hang, and a scrape has a time limit. */
@@ -71,7 +88,7 @@ const maxReadingMs = 2_000;
 const relayersPerTurn = 100;
 
 /** Returns the value of a gauge. One that fails or hangs has no value, so that the others still have theirs. */
-async function readInTime(read: () => Promise<number>): Promise<number | null> {
+async function readInTime<T>(read: () => Promise<T>): Promise<T | null> {
   try {
     return await inTime(read(), maxReadingMs, null);
   } catch {
@@ -103,6 +120,16 @@ const relayerGauges: readonly GaugeOf<RelayerFigures>[] = [
     name: 'relayer_active',
     help: '1 if the relayer is active, 0 if it is paused or disabled',
     valueOf: ({ isActive }) => (isActive ? 1 : 0),
+  },
+  {
+    name: 'relayer_balance',
+    help: "Balance of the account as it was read last, in the network's smallest unit",
+    valueOf: ({ balance }) => (balance === null ? null : Number(balance)),
+  },
+  {
+    name: 'relayer_runway_seconds',
+    help: 'How long the balance lasts at the use of the last day; no value if nothing was spent',
+    valueOf: ({ runwayMs }) => (runwayMs === null ? null : runwayMs / 1000),
   },
 ];
 
@@ -136,10 +163,11 @@ const networkGauges: readonly GaugeOf<NetworkFigures>[] = [
 
 /** Returns the gauges' text, with the values that they have now. */
 export async function gaugesText(
-  { relayers, networks, instances, webhookBacklog, databaseLogBytes }: FigureSources,
+  { relayers, networks, instances, webhookBacklog, databaseLogBytes, readiness, certificateExpiryMs }: FigureSources,
   nowMs: () => number,
 ): Promise<string> {
-  const backlog = await readInTime(webhookBacklog);
+  const [backlog, state] = await Promise.all([readInTime(webhookBacklog), readInTime(readiness)]);
+  const expiryMs = certificateExpiryMs();
   const openHead = headText('relayer_open_transactions', 'Open transactions by status', 'gauge');
   const texts = [openHead, ...relayerGauges.map(({ name, help }) => headText(name, help, 'gauge'))].map((head) => [head]);
   // A lane changes between two turns of the loop, but each relayer is written in one.
@@ -165,10 +193,15 @@ export async function gaugesText(
   const networkTexts = networkGauges.map(({ name, help }) => [headText(name, help, 'gauge')]);
   for (const figures of networks()) addLines(networkTexts, 0, networkGauges, labelsText(['network'], [figures.network]), figures, nowMs());
   const own = [
-    headText('relayer_webhook_backlog', 'Webhook events that wait for delivery, counted up to 100000', 'gauge') +
-      (backlog === null ? '' : lineOf('relayer_webhook_backlog', '', backlog)),
-    headText('relayer_database_log_bytes', "Size of SQLite's write-ahead log; 0 on PostgreSQL", 'gauge') +
-      lineOf('relayer_database_log_bytes', '', databaseLogBytes()),
+    gaugeText('relayer_webhook_backlog', 'Webhook events that wait for delivery, counted up to 100000', backlog),
+    gaugeText('relayer_database_log_bytes', "Size of SQLite's write-ahead log; 0 on PostgreSQL", databaseLogBytes()),
+    gaugeText('relayer_ready', '1 if this instance is ready, as /ready says, else 0', Number(state?.isReady ?? false)),
+    gaugeText('relayer_store_up', '1 if the database answers this instance, else 0', Number(state?.isStoreUp ?? false)),
+    gaugeText(
+      'relayer_certificate_expiry_timestamp_seconds',
+      'When the TLS certificate in use expires; no value without TLS',
+      expiryMs === null ? null : expiryMs / 1_000,
+    ),
   ];
   return [...[...texts, ...networkTexts].map((text) => text.join('')), ...instanceTexts(instances()), ...own].join('\n');
 }
@@ -188,17 +221,14 @@ function instanceTexts({
     countsText('relayer_instances', 'Instances on the database by state, as this instance sees them', 'state', instanceStates, countOf),
     countsText('relayer_leases_held', 'Leases that this instance holds', 'kind', leaseKinds, (kind) => heldLeases.get(kind) ?? 0),
     countsText('relayer_leases_unheld', 'Leases that no instance holds', 'kind', leaseKinds, (kind) => unheldLeases.get(kind) ?? 0),
-    headText('relayer_database_rewound', '1: the database lacks commits that it had answered, so nothing is signed', 'gauge') +
-      lineOf('relayer_database_rewound', '', Number(isRewound)),
-    headText('relayer_signing_held', '1: this instance signs nothing, as /ready says', 'gauge') +
-      lineOf('relayer_signing_held', '', Number(isSigningHeld)),
-    headText('relayer_clock_skew_seconds', "Own clock minus the database's; 0 on SQLite", 'gauge') +
-      lineOf('relayer_clock_skew_seconds', '', clockSkewMs / 1_000),
-    headText(
+    gaugeText('relayer_database_rewound', '1: the database lacks commits that it had answered, so nothing is signed', Number(isRewound)),
+    gaugeText('relayer_signing_held', '1: this instance signs nothing, as /ready says', Number(isSigningHeld)),
+    gaugeText('relayer_clock_skew_seconds', "Own clock minus the database's; 0 on SQLite", clockSkewMs / 1_000),
+    gaugeText(
       'relayer_database_oldest_snapshot_seconds',
       'Age of the oldest transaction that keeps PostgreSQL from removing dead rows',
-      'gauge',
-    ) + lineOf('relayer_database_oldest_snapshot_seconds', '', oldestSnapshotMs / 1_000),
+      oldestSnapshotMs / 1_000,
+    ),
     countsText(
       'relayer_database_setting_unsafe',
       '1: with this setting of PostgreSQL, commits that it answered can get lost',
@@ -207,6 +237,11 @@ function instanceTexts({
       (name) => Number(unsafeSettings.get(name)),
     ),
   ];
+}
+
+/** The text of a gauge without labels; null: it has no value now. */
+function gaugeText(name: string, help: string, value: number | null): string {
+  return headText(name, help, 'gauge') + (value === null ? '' : lineOf(name, '', value));
 }
 
 /** The text of a gauge that has one value for each of these values of its label. */

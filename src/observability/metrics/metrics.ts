@@ -3,7 +3,7 @@ import type { Meter } from '../../core/ports/telemetry.js';
 import type { Clock } from '../../core/work/clock.js';
 import type { AuditHealth } from '../../core/work/log.js';
 import { shareRun } from '../../core/work/share-run.js';
-import { lostLogLines } from '../standard-output.js';
+import { lostLogLines, waitingLogBytes } from '../standard-output.js';
 import { type FigureSources, gaugesText } from './gauges.js';
 import { createCounter, createHistogram } from './series.js';
 
@@ -50,6 +50,14 @@ export function createMetrics({ version, clock, audit }: MetricsDeps): Metrics {
       this.inc(lostLogLines());
     },
   });
+  new Gauge({
+    name: 'relayer_log_waiting_bytes',
+    help: 'Log lines that wait until the reader of standard output takes them; 0 if it is a file',
+    registers: [registry],
+    collect() {
+      this.set(waitingLogBytes());
+    },
+  });
   new Counter({
     name: 'relayer_audit_lines_lost_total',
     help: 'Audit lines that could not be written to AUDIT_LOG_FILE and no longer wait in memory',
@@ -70,8 +78,17 @@ export function createMetrics({ version, clock, audit }: MetricsDeps): Metrics {
   const meter = createPrometheusMeter();
   let figures: FigureSources | null = null;
 
+  /** Alerts on the first failure or delay of a relayer need a zero before it. */
+  const knownRelayers = ({ relayers }: FigureSources) =>
+    function* () {
+      for (const relayer of relayers()) {
+        meter.known(relayer.relayerId);
+        yield relayer;
+      }
+    };
+
   async function read(): Promise<string> {
-    const gauges = figures === null ? '' : `\n${await gaugesText(figures, () => clock.nowMs())}`;
+    const gauges = figures === null ? '' : `\n${await gaugesText({ ...figures, relayers: knownRelayers(figures) }, () => clock.nowMs())}`;
     return `${await registry.metrics()}\n${meter.text()}${gauges}`;
   }
 
@@ -95,6 +112,8 @@ const delaySeconds = [0.05, 0.1, 0.5, 1, 5, 30, 120, 600, 3_600, 14_400, 86_400]
 
 /** A meter, and its metrics in Prometheus's text format. */
 interface PrometheusMeter extends Meter {
+  /** Begins the series of a relayer that alerts compare, at zero. */
+  known(relayerId: string): void;
   text(): string;
 }
 
@@ -188,11 +207,11 @@ function createPrometheusMeter(): PrometheusMeter {
       nodeCalls(network, host).inc(calls);
       nodeDurations(network, host).observe(seconds);
     },
-    statusReached(relayerId, status) {
-      transactions(relayerId, status).inc();
-      // An alert on the first delay needs a zero before it.
-      if (status === 'pending') delays(relayerId).inc(0);
+    known(relayerId) {
+      for (const status of ['pending', 'failed']) transactions(relayerId, status).inc(0);
+      delays(relayerId).inc(0);
     },
+    statusReached: (relayerId, status) => transactions(relayerId, status).inc(),
     delayed: (relayerId) => delays(relayerId).inc(),
     attemptStored: (relayerId, kind) => attempts(relayerId, kind).inc(),
     text: () => texts.map((text) => text()).join('\n'),

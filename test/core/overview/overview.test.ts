@@ -425,6 +425,31 @@ it('overview: a sample that fails is counted in the next one', async (test) => {
   await watch.end();
 });
 
+it('overview: the balance of a relayer that spent something is read until a day has passed', async (test) => {
+  const { fake, relayers, chainOf } = oneChain(['r1', 'r2']);
+  const rig = startRig(test, relayers, chainOf);
+  rig.overview.start();
+  await rig.time.pass(sampleMs);
+  for (const balance of [100n, 60n]) {
+    fake.balances.set('0xr1', balance);
+    rig.change('r1', opened(1, 0));
+    await rig.time.pass(2 * sampleMs);
+  }
+  const funds = () => relayers.map((relayer) => rig.overview.fundsOf(relayer));
+  assert.deepEqual(funds(), [
+    { balance: 60n, spentLastDay: 40n, lastsMs: 3 * sampleMs },
+    { balance: null, spentLastDay: null, lastsMs: null },
+  ]);
+  fake.balances.set('0xr1', 1_000n);
+  await rig.time.pass(2 * sampleMs);
+  assert.equal(funds()[0]?.balance, 1_000n);
+  await rig.time.pass(25 * 3_600_000);
+  assert.equal(funds()[0]?.lastsMs, null);
+  fake.read.length = 0;
+  await rig.time.pass(4 * sampleMs);
+  assert.deepEqual(fake.read, []);
+});
+
 it('overview: balances are read every 30 seconds while somebody watches, else every ten minutes for relayers that moved', async (test) => {
   const { fake, relayers, chainOf } = oneChain(['r1', 'r2']);
   const rig = startRig(test, relayers, chainOf);
