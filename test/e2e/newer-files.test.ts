@@ -11,7 +11,8 @@ import { waitFor } from '../support/wait-for.js';
 it('an instance takes its work back, with its own file, after the one with a newer file was killed', async (test) => {
   const server = await startPostgres();
   test.after(() => server.stop());
-  const url = (path: string) => `http://127.0.0.1:9/${path}`;
+  // Answers show the URL of a webhook up to its host.
+  const url = (of: 'older' | 'newer') => `http://127.0.0.1:${of === 'older' ? 7 : 9}/`;
   const home = await createServiceHome({
     rpcUrl: 'http://127.0.0.1:9',
     notifications: [{ id: 'of-file', type: 'webhook', url: url('older') }],
