@@ -181,7 +181,8 @@ describe('typed data', () => {
       const before = process.cpuUsage();
       assert.match(problemsOf({ domain: {}, types, message: {}, primaryType: 'D0' })[0] ?? '', words);
       const { user } = process.cpuUsage(before);
-      assert.ok(user < 50_000, `${user} us`);
+      // All ways through the structs would take minutes.
+      assert.ok(user < 1_000_000, `${user} us`);
     }
   });
 
