@@ -79,6 +79,16 @@ function gapsWith(changed: Partial<Sequence>): Seam {
   });
 }
 
+/** What becomes final is not read again. */
+export const finalOnOneWord = seam(() => import('../../src/chains/evm/receipts.js'), {
+  createReceipts:
+    (original) =>
+    (...args) => ({
+      ...original(...args),
+      readAgain: async (receipts) => new Map(receipts.map(({ hash }) => [hash, 'same'])),
+    }),
+});
+
 /** The faults of the engine. */
 export const enginePlants: readonly Plant[] = [
   {
@@ -107,9 +117,10 @@ export const enginePlants: readonly Plant[] = [
           (...args) => {
             const view = original(...args);
             // A receipt names its transaction; the record of a block does not.
-            return { ...view, shows: (block) => ('hash' in block ? 'same' : view.shows(block)) };
+            return { ...view, shows: (block) => ('hash' in block ? 'same' : view.shows(block)), admits: () => true };
           },
       }),
+      finalOnOneWord,
     ],
     faults: ['reorg', 'kept receipts'],
   },

@@ -1,6 +1,7 @@
 import type { Entry, question } from '../../src/chains/rpc/question.js';
 import type { Rpc } from '../../src/chains/rpc/rpc.js';
 import type { Plant } from './plants.js';
+import { finalOnOneWord } from './plants-engine.js';
 import { type Seam, seam } from './seam.js';
 
 type AnyEntry = Entry<readonly never[], unknown>;
@@ -224,16 +225,7 @@ export const liePlants: readonly Plant[] = [
   },
   {
     name: 'Lies: a receipt becomes final on the word of one endpoint',
-    seams: [
-      seam(() => import('../../src/chains/evm/receipts.js'), {
-        createReceipts:
-          (original) =>
-          (...args) => ({
-            ...original(...args),
-            readAgain: async (receipts) => new Map(receipts.map(({ hash }) => [hash, 'same'])),
-          }),
-      }),
-    ],
+    seams: [finalOnOneWord],
     cells: 'receipt.status / 0 / the heavier of two',
   },
   {
