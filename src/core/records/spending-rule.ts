@@ -1,0 +1,47 @@
+/** Spending rules of a relayer. Addresses are in the form in which receivers are indexed (EVM: lower case); amounts in the smallest unit. */
+
+/** `approve`: other keys must approve the transaction before it is signed. */
+export type RuleEffect = 'allow' | 'deny' | 'approve';
+
+/** A parameter of a function, by its place (from 0) or its name in the signature. */
+export type ParameterRef = { readonly index: number } | { readonly name: string };
+
+/** What must hold for an argument. Integers are decimal; addresses and bytes are lower-case hex with `0x`; a bool is `true` or `false`. */
+export type ArgumentTest =
+  | { readonly kind: 'in'; readonly values: readonly string[] }
+  /** Both ends are allowed; null: no end. */
+  | { readonly kind: 'between'; readonly min: bigint | null; readonly max: bigint | null };
+
+/** A condition on an argument of calls of one function; calls of other functions are not its concern. */
+export interface ArgumentCondition {
+  /** A signature that the rule has among its functions. */
+  readonly function: string;
+  readonly parameter: ParameterRef;
+  readonly test: ArgumentTest;
+}
+
+/** What a limit counts: the native amount, or the amount that a call of a token's function names. */
+export type LimitedAsset = 'native' | { readonly token: string; readonly parameter: ParameterRef };
+
+/** How much may be spent in any time of a length. */
+export interface SpendLimit {
+  readonly asset: LimitedAsset;
+  readonly amount: bigint;
+  readonly windowMs: number;
+  /** Whose spends count together. */
+  readonly per: 'relayer' | 'api_key';
+}
+
+/** A rule on an EVM network. A condition that is null always holds. */
+export interface EvmRule {
+  readonly id: string;
+  readonly effect: RuleEffect;
+  readonly to: readonly string[] | null;
+  /** Signatures, selectors (`0x` and 8 hex digits), and an empty text for no call data. */
+  readonly functions: readonly string[] | null;
+  readonly arguments: readonly ArgumentCondition[];
+  readonly maxValueWei: bigint | null;
+  /** The ids of the keys whose calls it is for. */
+  readonly apiKeyIds: readonly string[] | null;
+  readonly limits: readonly SpendLimit[];
+}

@@ -1,0 +1,131 @@
+import type { FieldProblem } from '../errors/errors.js';
+import type { ArgumentCondition, EvmRule, ParameterRef, SpendLimit } from '../records/spending-rule.js';
+import { type FunctionSignature, isWordType, type Parameter, readSignature } from './function-signature.js';
+
+/** The maximum number of rules of a relayer, and of items in their lists. */
+export const maxRules = 64;
+const maxItems = 1_000;
+const maxConditions = 32;
+const maxLimits = 8;
+/** A minute, as its buckets are then a second; and a year. */
+const windowMsRange = { min: 60_000, max: 366 * 86_400_000 };
+
+const selectorSyntax = /^0x[0-9a-f]{8}$/;
+
+/** Returns what is wrong with the rules of a relayer on an EVM network. `field` leads to them. */
+export function evmRuleProblems(field: string, rules: readonly EvmRule[]): readonly FieldProblem[] {
+  if (rules.length === 0) return [{ field, description: 'must not be empty; leave it out for no rules, or deny all by one' }];
+  if (rules.length > maxRules) return [{ field, description: `must have at most ${maxRules} items` }];
+  return rules.flatMap((rule, index) => {
+    const at = `${field}[${index}]`;
+    const twin = rules.findIndex(({ id }) => id === rule.id);
+    const repeated = twin < index ? [{ field: `${at}.id`, description: `is ${rule.id}, which rules[${twin}] has already` }] : [];
+    return [...repeated, ...problemsOfRule(at, rule)];
+  });
+}
+
+function problemsOfRule(at: string, rule: EvmRule): readonly FieldProblem[] {
+  const lists = (['to', 'functions', 'apiKeyIds'] as const).flatMap((name) => {
+    const list = rule[name];
+    const field = `${at}.${name === 'apiKeyIds' ? 'api_keys' : name}`;
+    if (list?.length === 0) return [{ field, description: 'must not be empty; leave it out to allow all' }];
+    return list !== null && list.length > maxItems ? [{ field, description: `must have at most ${maxItems} items` }] : [];
+  });
+  const functions = (rule.functions ?? []).map((text) => (text === '' || selectorSyntax.test(text) ? null : readSignature(text)));
+  const unreadable = functions.flatMap((read, index) =>
+    typeof read === 'string' ? [{ field: `${at}.functions[${index}]`, description: read }] : [],
+  );
+  const signatures = new Map(
+    functions.flatMap((read, index) => (read === null || typeof read === 'string' ? [] : [[rule.functions?.[index] ?? '', read] as const])),
+  );
+  const tooMany = [
+    ...(rule.arguments.length > maxConditions
+      ? [{ field: `${at}.arguments`, description: `must have at most ${maxConditions} items` }]
+      : []),
+    ...(rule.limits.length > maxLimits ? [{ field: `${at}.limits`, description: `must have at most ${maxLimits} items` }] : []),
+  ];
+  if (lists.length + unreadable.length + tooMany.length > 0) return [...lists, ...unreadable, ...tooMany];
+  return [
+    ...rule.arguments.flatMap((condition, index) => problemsOfCondition(`${at}.arguments[${index}]`, condition, signatures)),
+    ...rule.limits.flatMap((limit, index) => problemsOfLimit(`${at}.limits[${index}]`, rule, limit, index, signatures)),
+  ];
+}
+
+type Signatures = ReadonlyMap<string, FunctionSignature>;
+
+/** Finds a parameter; a text says why it cannot be used. */
+export function parameterOf({ parameters }: FunctionSignature, ref: ParameterRef): Parameter | string {
+  const found = 'index' in ref ? parameters[ref.index] : parameters.find(({ name }) => name === ref.name);
+  if (found === undefined) return 'index' in ref ? `has no parameter ${ref.index}` : `has no parameter with the name ${ref.name}`;
+  return isWordType(found.type) ? found : `has a parameter of type ${found.type}, which a rule cannot read`;
+}
+
+function problemsOfCondition(at: string, condition: ArgumentCondition, signatures: Signatures): readonly FieldProblem[] {
+  const signature = signatures.get(condition.function);
+  if (signature === undefined) return [{ field: `${at}.function`, description: 'must be a signature that the rule has in functions' }];
+  const parameter = parameterOf(signature, condition.parameter);
+  if (typeof parameter === 'string') return [{ field: `${at}.function`, description: parameter }];
+  const { test } = condition;
+  const { type } = parameter;
+  if (test.kind === 'in') {
+    if (test.values.length === 0) return [{ field: `${at}.in`, description: 'must not be empty' }];
+    if (test.values.length > maxItems) return [{ field: `${at}.in`, description: `must have at most ${maxItems} items` }];
+    return test.values.flatMap((value, index) => {
+      const description = valueProblem(type, value);
+      return description === null ? [] : [{ field: `${at}.in[${index}]`, description }];
+    });
+  }
+  if (!isInteger(type)) return [{ field: `${at}.min`, description: `is for integers; the parameter has the type ${type}` }];
+  const isCrossed = test.min !== null && test.max !== null && test.min > test.max;
+  return isCrossed ? [{ field: `${at}.min`, description: 'must be at most max' }] : [];
+}
+
+function problemsOfLimit(at: string, rule: EvmRule, limit: SpendLimit, index: number, signatures: Signatures): readonly FieldProblem[] {
+  const { min, max } = windowMsRange;
+  if (rule.effect === 'deny') return [{ field: at, description: 'cannot be in a rule that denies' }];
+  if (limit.windowMs < min || limit.windowMs > max)
+    return [{ field: `${at}.window_seconds`, description: `must be from ${min / 1_000} to ${max / 1_000}` }];
+  const twin = rule.limits.findIndex((one) => isSameWindow(one, limit));
+  if (twin < index) return [{ field: at, description: `counts the same in the same time as limits[${twin}]` }];
+  const { asset } = limit;
+  if (asset === 'native') return [];
+  if (rule.to?.includes(asset.token) !== true)
+    return [{ field: `${at}.asset.token`, description: 'must be an address that the rule has in to' }];
+  if (rule.functions === null || rule.functions.length === 0)
+    return [{ field: `${at}.asset`, description: 'needs functions in the rule, whose argument is the amount' }];
+  return rule.functions.flatMap((text) => {
+    const signature = signatures.get(text);
+    if (signature === undefined)
+      return [{ field: `${at}.asset`, description: `needs signatures in functions; ${JSON.stringify(text)} has no arguments to read` }];
+    const parameter = parameterOf(signature, asset.parameter);
+    if (typeof parameter === 'string')
+      return [{ field: `${at}.asset.argument`, description: `names a parameter, but ${text} ${parameter}` }];
+    return parameter.type.startsWith('uint')
+      ? []
+      : [{ field: `${at}.asset.argument`, description: `must be an unsigned integer; in ${text} it has the type ${parameter.type}` }];
+  });
+}
+
+function isSameWindow(a: SpendLimit, b: SpendLimit): boolean {
+  return JSON.stringify([a.asset, a.windowMs, a.per]) === JSON.stringify([b.asset, b.windowMs, b.per]);
+}
+
+/** True for a type whose values are integers. */
+export function isInteger(type: string): boolean {
+  return /^u?int\d+$/.test(type);
+}
+
+/** Says what a value of the type must look like; null: it does. */
+function valueProblem(type: string, value: string): string | null {
+  if (isInteger(type)) return isInRange(type, value) ? null : `must be ${type} in decimal digits`;
+  if (type === 'bool') return value === 'true' || value === 'false' ? null : 'must be true or false';
+  const bytes = type === 'address' ? 20 : Number(type.slice('bytes'.length));
+  return new RegExp(`^0x[0-9a-f]{${2 * bytes}}$`).test(value) ? null : `must be ${type}: 0x and ${2 * bytes} hex digits`;
+}
+
+function isInRange(type: string, text: string): boolean {
+  if (!/^(?:0|-?[1-9]\d{0,77})$/.test(text)) return false;
+  const value = BigInt(text);
+  const bits = Number(/\d+$/.exec(type)?.[0]);
+  return (type.startsWith('u') ? BigInt.asUintN(bits, value) : BigInt.asIntN(bits, value)) === value;
+}

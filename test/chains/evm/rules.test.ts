@@ -1,0 +1,281 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { AbiCoder, id as keccakOfText } from 'ethers';
+import fc from 'fast-check';
+import { judge } from '../../../src/chains/evm/rules.js';
+import type { ArgumentCondition, EvmRule, ParameterRef, RuleEffect, SpendLimit } from '../../../src/core/records/spending-rule.js';
+import type { Judgement } from '../../../src/core/rules/judgement.js';
+import { evmRuleProblems } from '../../../src/core/rules/rule-problems.js';
+import { runs } from '../../support/runs.js';
+
+/** Functions whose arguments rules read; positions of words by hand. */
+const functions = [
+  {
+    text: 'transfer(address to, uint256 amount)',
+    canonical: 'transfer(address,uint256)',
+    parameters: { to: ['address', 0], amount: ['uint256', 1] },
+    words: 2,
+  },
+  {
+    text: 'transferFrom(address from, address to, uint256 amount)',
+    canonical: 'transferFrom(address,address,uint256)',
+    parameters: { to: ['address', 1], amount: ['uint256', 2] },
+    words: 3,
+  },
+  {
+    text: 'submit(bytes note, bool urgent, uint8 amount)',
+    canonical: 'submit(bytes,bool,uint8)',
+    parameters: { urgent: ['bool', 1], amount: ['uint8', 2] },
+    words: 3,
+  },
+  {
+    text: 'mark(bytes4 tag, (uint16 a, int8 b)[2] pairs, uint64 amount)',
+    canonical: 'mark(bytes4,(uint16,int8)[2],uint64)',
+    parameters: { tag: ['bytes4', 0], amount: ['uint64', 5] },
+    words: 6,
+  },
+] as const;
+type Fn = (typeof functions)[number];
+
+const selectorOf = (fn: Fn): string => keccakOfText(fn.canonical).slice(0, 10);
+const parametersOf = (fn: Fn) => Object.entries(fn.parameters) as unknown as readonly (readonly [string, readonly [string, number]])[];
+
+const addresses = ['11', '22', '33'].map((pair) => `0x${pair.repeat(20)}`);
+const keys = ['key-1', 'key-2'];
+
+const valuesOfType: Readonly<Record<string, readonly string[]>> = {
+  address: addresses,
+  bool: ['true', 'false'],
+  bytes4: ['0x01020304', '0x00000000'],
+  uint8: ['0', '1', '200'],
+  uint64: ['0', '1', '200'],
+  uint256: ['0', '1', '200', String(2n ** 256n - 1n)],
+};
+
+const orNull = <T>(values: fc.Arbitrary<T>): fc.Arbitrary<T | null> => fc.oneof(fc.constant(null), values);
+const someOf = <T>(values: readonly T[]) => fc.uniqueArray(fc.constantFrom(...values), { minLength: 1, maxLength: 3 });
+const small = fc.constantFrom(0n, 1n, 2n, 150n, 200n);
+
+const condition: fc.Arbitrary<ArgumentCondition> = fc.constantFrom(...functions).chain((fn) =>
+  fc.constantFrom(...parametersOf(fn)).chain(([name, [type]]) =>
+    fc.record({
+      function: fc.constant(fn.text),
+      parameter: fc.constantFrom<ParameterRef>({ name }, { index: indexOf(fn, name) }),
+      test: type.startsWith('uint')
+        ? fc.oneof(
+            fc.record({ kind: fc.constant('in' as const), values: someOf(valuesOfType[type] ?? []) }),
+            fc.record({
+              kind: fc.constant('between' as const),
+              min: orNull(fc.constantFrom(0n, 1n)),
+              max: orNull(fc.constantFrom(1n, 100n)),
+            }),
+          )
+        : fc.record({ kind: fc.constant('in' as const), values: someOf(valuesOfType[type] ?? []) }),
+    }),
+  ),
+);
+
+function indexOf(fn: Fn, name: string): number {
+  return fn.text
+    .slice(fn.text.indexOf('(') + 1)
+    .replace(/\([^)]*\)/g, 'tuple')
+    .split(',')
+    .findIndex((part) => part.replace(')', '').trim().endsWith(` ${name}`));
+}
+
+const limit: fc.Arbitrary<SpendLimit> = fc.record({
+  asset: fc.oneof(
+    fc.constant('native' as const),
+    fc.record({ token: fc.constantFrom(...addresses), parameter: fc.constant<ParameterRef>({ name: 'amount' }) }),
+  ),
+  amount: small,
+  windowMs: fc.constantFrom(60_000, 3_600_000),
+  per: fc.constantFrom('relayer' as const, 'api_key' as const),
+});
+
+const rule: fc.Arbitrary<EvmRule> = fc.record({
+  id: fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f'),
+  effect: fc.constantFrom<RuleEffect>('allow', 'deny', 'approve'),
+  to: orNull(someOf(addresses)),
+  functions: orNull(someOf([...functions.map(({ text }) => text), ...functions.map(selectorOf), ''])),
+  arguments: fc.array(condition, { maxLength: 2 }),
+  maxValueWei: orNull(small),
+  apiKeyIds: orNull(someOf(keys)),
+  limits: fc.array(limit, { maxLength: 2 }),
+});
+
+interface Body {
+  readonly to: string | null;
+  readonly valueWei: bigint;
+  readonly data: string | null;
+}
+
+/** Call data of one of the functions, often with a word that no compiler writes, or cut short. */
+const callData = fc.constantFrom(...functions).chain((fn) =>
+  fc
+    .tuple(
+      fc.tuple(...parametersOf(fn).map(([, [type]]) => fc.constantFrom(...(valuesOfType[type] ?? [])))),
+      orNull(fc.tuple(fc.constantFrom(...parametersOf(fn)), fc.constantFrom(0, 1, 40, 62))),
+      fc.constantFrom(0, 0, 0, 2, 64),
+    )
+    .map(([values, dirt, cut]) => {
+      const words = Array.from({ length: fn.words }, () => '0'.repeat(64));
+      parametersOf(fn).forEach(([, [type, at]], index) => {
+        words[at] = AbiCoder.defaultAbiCoder()
+          .encode([type], [parsed(type, String(values[index]))])
+          .slice(2);
+      });
+      if (dirt !== null) {
+        const [[, [, at]], place] = dirt;
+        const word = words[at] ?? '';
+        words[at] = `${word.slice(0, place)}ff${word.slice(place + 2)}`;
+      }
+      const all = `${selectorOf(fn)}${words.join('')}`;
+      return all.slice(0, all.length - cut);
+    }),
+);
+
+const body: fc.Arbitrary<Body> = fc.record({
+  to: orNull(fc.constantFrom(...addresses)),
+  valueWei: small,
+  data: fc.oneof(fc.constantFrom(null, '0x', '0x01', '0xdeadbeef'), callData),
+});
+
+function parsed(type: string, text: string): unknown {
+  if (type === 'bool') return text === 'true';
+  return type.startsWith('uint') ? BigInt(text) : text;
+}
+
+/** What the page says about rules, written once more: with ethers, and without any part of the service. */
+function expected(rules: readonly EvmRule[], { to, valueWei, data }: Body, key: string | null) {
+  const callText = data === null || data === '0x' ? '' : data;
+  const called = functions.find((fn) => callText.startsWith(selectorOf(fn)));
+  /** Null: not encoded as the ABI says. */
+  const argument = (fn: Fn, ref: ParameterRef): unknown => {
+    const [, [type, at] = ['', 0]] =
+      parametersOf(fn).find(([name]) => ('name' in ref ? ref.name === name : indexOf(fn, name) === ref.index)) ?? [];
+    if (callText.length < 10 + fn.words * 64) return null;
+    const word = callText.slice(10 + at * 64, 10 + at * 64 + 64);
+    try {
+      const [value] = AbiCoder.defaultAbiCoder().decode([type], `0x${word}`);
+      if (AbiCoder.defaultAbiCoder().encode([type], [value]) !== `0x${word}`) return null;
+      return type === 'address' ? String(value).toLowerCase() : value;
+    } catch {
+      return null;
+    }
+  };
+  for (const one of rules) {
+    if (one.apiKeyIds !== null && !one.apiKeyIds.some((id) => id === key)) continue;
+    if (one.to !== null && !one.to.some((address) => address === to)) continue;
+    const named = (text: string) => {
+      if (text === '') return callText === '';
+      if (text.startsWith('0x')) return callText.slice(0, 10) === text;
+      return called?.text === text;
+    };
+    if (one.functions !== null && !one.functions.some(named)) continue;
+    if (one.maxValueWei !== null && valueWei > one.maxValueWei) continue;
+    const mine =
+      one.functions === null
+        ? []
+        : one.arguments.filter((each) => each.function === called?.text && one.functions?.includes(each.function));
+    let isOther = false;
+    for (const each of mine) {
+      const value = called === undefined ? null : argument(called, each.parameter);
+      if (value === null) return 'deny';
+      const { test } = each;
+      const isMet =
+        test.kind === 'in'
+          ? test.values.includes(String(value))
+          : (test.min === null || (value as bigint) >= test.min) && (test.max === null || (value as bigint) <= test.max);
+      if (!isMet) {
+        isOther = true;
+        break;
+      }
+    }
+    if (isOther) continue;
+    if (one.effect === 'deny') return 'deny';
+    const spends: string[] = [];
+    for (const { asset, windowMs, per } of one.limits) {
+      const counted =
+        asset === 'native' ? valueWei : asset.token !== to ? 0n : called === undefined ? null : argument(called, asset.parameter);
+      if (counted === null) return 'deny';
+      const scope = per === 'relayer' ? 'all' : key;
+      if ((counted as bigint) > 0n) spends.push(`${one.id} ${asset === 'native' ? 'native' : asset.token} ${windowMs} ${scope} ${counted}`);
+    }
+    return `${one.effect} by ${one.id}: ${spends.join(', ')}`;
+  }
+  return 'deny';
+}
+
+function shown(judgement: Judgement, key: string | null): string {
+  if (judgement.verdict === 'deny') return 'deny';
+  const spends = judgement.spends.map(({ limit: { asset, windowMs, per }, amount }) =>
+    [judgement.ruleId, asset === 'native' ? 'native' : asset.token, windowMs, per === 'relayer' ? 'all' : String(key), amount].join(' '),
+  );
+  return `${judgement.verdict} by ${judgement.ruleId}: ${spends.join(', ')}`;
+}
+
+describe('rules on an EVM network', () => {
+  it('judge random rules and bodies as an evaluator does that shares no code with them', () => {
+    const seen = new Map<string, number>();
+    fc.assert(
+      fc.property(
+        fc.uniqueArray(rule, { minLength: 1, maxLength: 5, selector: ({ id }) => id }),
+        body,
+        orNull(fc.constantFrom(...keys)),
+        (all, sent, key) => {
+          const rules = all.map(usable).filter((one) => evmRuleProblems('rules', [one]).length === 0);
+          fc.pre(rules.length > 0);
+          const found = shown(judge(rules, sent, { apiKeyId: key }), key);
+          const [kind = ''] = found.split(' ');
+          seen.set(kind, (seen.get(kind) ?? 0) + 1);
+          assert.equal(found, expected(rules, sent, key));
+        },
+      ),
+      { numRuns: runs(5_000) },
+    );
+    for (const kind of ['allow', 'deny', 'approve']) assert.ok((seen.get(kind) ?? 0) > 100, `${kind}: ${seen.get(kind)}`);
+  });
+
+  it('each window is named by its rule, asset, length and scope, and not by its amount', () => {
+    const windowsOf = (changes: Partial<SpendLimit>, key = 'key-1') => {
+      const only = { ...payout, limits: [{ asset: 'native' as const, amount: 5n, windowMs: 60_000, per: 'relayer' as const, ...changes }] };
+      const judged = judge([only], { to: addresses[0] ?? null, valueWei: 1n, data: null }, { apiKeyId: key });
+      return judged.verdict === 'deny' ? [] : judged.spends.map(({ window }) => window);
+    };
+    assert.deepEqual(windowsOf({ amount: 9n }), windowsOf({}));
+    const others = [
+      windowsOf({}),
+      windowsOf({ windowMs: 90_000 }),
+      windowsOf({ per: 'api_key' }),
+      windowsOf({ per: 'api_key' }, 'key-2'),
+    ].flat();
+    assert.equal(new Set(others).size, 4);
+  });
+});
+
+const payout: EvmRule = {
+  id: 'payout',
+  effect: 'allow',
+  to: null,
+  functions: null,
+  arguments: [],
+  maxValueWei: null,
+  apiKeyIds: null,
+  limits: [],
+};
+
+/** Makes a random rule into one that has no problems, where that is easy. */
+function usable(one: EvmRule): EvmRule {
+  const named = one.functions ?? [];
+  const texts = named.filter((text) => text !== '' && !text.startsWith('0x'));
+  const isReadable = texts.length === named.length && named.length > 0;
+  return {
+    ...one,
+    arguments: one.arguments.filter((each) => texts.includes(each.function as (typeof texts)[number])),
+    limits:
+      one.effect === 'deny'
+        ? []
+        : one.limits.filter(({ asset }) => asset === 'native' || (isReadable && one.to?.includes(asset.token) === true)),
+  };
+}
