@@ -257,6 +257,8 @@ const reasonKinds: Readonly<Record<ErrorReason, readonly ErrorKind[]>> = {
   SERVICE_UNAVAILABLE: ['unavailable'],
   DEADLINE_EXCEEDED: ['deadline_exceeded'],
   INTERNAL: ['internal'],
+  POLICY_DENIED: ['forbidden'],
+  SPEND_LIMIT_EXCEEDED: ['forbidden'],
 };
 
 /** The fixed texts that replace the text of the kind. */

@@ -45,3 +45,12 @@ export interface EvmRule {
   readonly apiKeyIds: readonly string[] | null;
   readonly limits: readonly SpendLimit[];
 }
+
+/** What was spent in a bucket; `index` counts buckets since 1970. */
+export interface Bucket {
+  readonly index: number;
+  readonly amount: bigint;
+}
+
+/** The buckets that may count, oldest first, none of them empty. */
+export type SpendWindow = readonly Bucket[];

@@ -1,3 +1,5 @@
+import type { Bucket, SpendWindow } from '../records/spending-rule.js';
+
 /*
  * The amounts that count against a limit in its rolling window. They are kept in 60 buckets of the window's length, so that a window costs the same with any
  * number of spends. An amount counts until its whole bucket has left the window: up to a sixtieth longer than the window, never shorter.
@@ -10,15 +12,6 @@ export interface WindowLimit {
   readonly amount: bigint;
   readonly windowMs: number;
 }
-
-/** What was spent in a bucket; `index` counts buckets since 1970. */
-export interface Bucket {
-  readonly index: number;
-  readonly amount: bigint;
-}
-
-/** The buckets that may count, oldest first, none of them empty. */
-export type SpendWindow = readonly Bucket[];
 
 /** An amount that a window counts. */
 export interface Reserved {

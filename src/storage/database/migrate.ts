@@ -15,6 +15,7 @@ import { callerSignatures } from '../migrations/0012-caller-signatures.js';
 import { newestVersions } from '../migrations/0013-newest-versions.js';
 import { keyUse } from '../migrations/0014-key-use.js';
 import { keyRotation } from '../migrations/0015-key-rotation.js';
+import { spendWindows } from '../migrations/0016-spend-windows.js';
 import type { Dialect } from '../sql/dialect.js';
 
 /**
@@ -43,6 +44,7 @@ export function migrationsFor(dialect: Dialect): Record<string, Migration> {
     '0013-newest-versions': newestVersions(dialect),
     '0014-key-use': keyUse,
     '0015-key-rotation': keyRotation,
+    '0016-spend-windows': spendWindows,
   };
 }
 

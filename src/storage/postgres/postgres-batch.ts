@@ -15,6 +15,7 @@ export const conflictKeys: ReadonlySet<string | undefined> = new Set([
   ...['attempts_of_transaction', 'attempts_of_slot', 'attempts_unsequenced_by_hash'],
   ...[
     'caller_signatures_key',
+    'spend_windows_key',
     'lane_nonces_key',
     'chains_pkey',
     'instances_pkey',

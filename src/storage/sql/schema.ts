@@ -331,6 +331,15 @@ export const sequencedTables = [
   'definitions',
 ] as const satisfies readonly (keyof Schema)[];
 
+/** What counts against a limit of a relayer's rules in its window. */
+export interface SpendWindowTable {
+  relayer_id: string;
+  name: string;
+  version: string;
+  /** JSON: pairs of a bucket's index and its amount as decimal digits, oldest first. */
+  buckets: string;
+}
+
 /** All tables by name. */
 /**
  * The last batches that processes have written, on PostgreSQL: after a lost connection they show whether the batch without an answer was
@@ -366,6 +375,7 @@ export interface Schema {
   removed_instances: RemovedInstanceTable;
   batches: BatchTable;
   leases: LeaseTable;
+  spend_windows: SpendWindowTable;
   database_secret: DatabaseSecretTable;
   database_ids: DatabaseIdTable;
 }

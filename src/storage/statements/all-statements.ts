@@ -14,6 +14,7 @@ import { laneChanges, laneReads, laneStatements } from './lanes.js';
 import { leaseStatements } from './leases.js';
 import { notificationChanges, notificationReads, notificationStatements } from './notifications.js';
 import { rewindStatements } from './rewinds.js';
+import { spendingChanges, spendingReads, spendingStatements } from './spending.js';
 import { storedResponseChanges, storedResponseReads, storedResponseStatements } from './stored-responses.js';
 import { transactionListReads, transactionListStatements } from './transaction-lists.js';
 import { transactionChanges, transactionReads, transactionStatements } from './transactions.js';
@@ -38,6 +39,7 @@ export function compileStatements(dialect: Dialect) {
     deliveryAttempts: deliveryAttemptStatements(builder),
     storedResponses: storedResponseStatements(builder),
     apiKeys: apiKeyStatements(builder),
+    spending: spendingStatements(builder),
     definitions: definitionStatements(builder),
     instances: instanceStatements(dialect),
     leases: leaseStatements(builder),
@@ -61,6 +63,7 @@ export function createReads(statements: Statements, query: Query): Reads {
     ...notificationReads(statements.notifications, query),
     ...storedResponseReads(statements.storedResponses, query),
     ...apiKeyReads(statements.apiKeys, query),
+    ...spendingReads(statements.spending, query),
     ...definitionReads(statements, query),
     ...databaseReads(statements, query),
   };
@@ -76,6 +79,7 @@ export function createChanges(statements: Statements): Changes {
     ...notificationChanges(statements.notifications, statements.events),
     ...storedResponseChanges(statements.storedResponses),
     ...apiKeyChanges(statements.apiKeys),
+    ...spendingChanges(statements.spending),
     ...definitionChanges(statements),
     ...databaseChanges(statements),
   };

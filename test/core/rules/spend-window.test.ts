@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { type Reserved, release, reserve, type SpendWindow, usedAt, type WindowLimit } from '../../../src/core/rules/spend-window.js';
+import type { SpendWindow } from '../../../src/core/records/spending-rule.js';
+import { type Reserved, release, reserve, usedAt, type WindowLimit } from '../../../src/core/rules/spend-window.js';
 import { runs } from '../../support/runs.js';
 
 /** What happens to a window: time passes, an amount is wanted, or one of those that were reserved is given back. */

@@ -8,6 +8,7 @@ import type { LaneViewReads } from './lane-views.js';
 import type { LaneChanges, LaneReads } from './lanes.js';
 import type { NotificationChanges, NotificationReads } from './notifications.js';
 import type { OutboxChanges, OutboxReads } from './outbox.js';
+import type { SpendingChanges, SpendingReads } from './spending.js';
 import type { StoredResponseChanges, StoredResponseReads } from './stored-responses.js';
 import type { TransactionChanges, TransactionListReads, TransactionReads } from './transactions.js';
 
@@ -20,6 +21,7 @@ export interface Changes
     NotificationChanges,
     StoredResponseChanges,
     ApiKeyChanges,
+    SpendingChanges,
     DefinitionChanges,
     DatabaseChanges {}
 
@@ -41,6 +43,7 @@ export interface Reads
     NotificationReads,
     StoredResponseReads,
     ApiKeyReads,
+    SpendingReads,
     DefinitionReads,
     DatabaseReads {}
 

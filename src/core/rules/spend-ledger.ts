@@ -1,0 +1,168 @@
+import { DomainError } from '../errors/errors.js';
+import { type Change, ConflictError } from '../ports/store/change.js';
+import type { SpendingChanges, SpendingReads, StoredSpendWindow } from '../ports/store/spending.js';
+import type { StoreFor } from '../ports/store/store.js';
+import type { Ids } from '../records/ids.js';
+import type { Clock } from '../work/clock.js';
+import { decideAgain } from '../work/decide-again.js';
+import type { Spend } from './judgement.js';
+import { type Reserved, reserve } from './spend-window.js';
+
+/*
+ * Reserves what transactions spend in the commit that accepts them, so that no number of callers, instances or retries passes a limit. Each window is a row that
+ * is guarded by its version: of two commits that counted from the same version, one fails and counts again. Within an instance, commits do not wait for each
+ * other: each counts from what those before it will have stored.
+ */
+
+/** An amount of a transaction in a window. */
+export interface ReservedSpend extends Reserved {
+  readonly window: string;
+}
+
+/** Reserves amounts against limits. */
+export interface SpendLedger {
+  /**
+   * Calls `commit` with the changes that reserve the amounts; it commits them with its own. Again with others if another commit was faster.
+   * Throws what `commit` throws, and `forbidden` SPEND_LIMIT_EXCEEDED, if nothing was reserved.
+   */
+  withReserved<T>(relayerId: string, spends: readonly Spend[], commit: (reserved: ReservedCommit) => Promise<T>): Promise<T>;
+}
+
+/** What a commit reserves. */
+export interface ReservedCommit {
+  readonly changes: readonly Change[];
+  readonly reserved: readonly ReservedSpend[];
+}
+
+/** A window and its version; null: none is stored. */
+type CountedWindow = Omit<StoredSpendWindow, 'version'> & { readonly version: string | null };
+
+/** A window in memory. */
+interface HeldWindow {
+  /** As it will be stored once all commits under way have succeeded. */
+  next: CountedWindow;
+  /** The commits under way that count on it. */
+  readonly underWay: Set<Promise<unknown>>;
+}
+
+/** The windows after some spends. */
+interface Counted {
+  readonly refused: null;
+  readonly after: ReadonlyMap<string, CountedWindow>;
+  readonly reserved: readonly ReservedSpend[];
+}
+
+/** A spend that a window has no room for. */
+interface Refused {
+  readonly refused: Spend;
+  readonly left: bigint;
+  readonly roomAtMs: number | null;
+  readonly nowMs: number;
+}
+
+/** The dependencies of the ledger. */
+export interface SpendLedgerDeps {
+  readonly store: StoreFor<SpendingReads, SpendingChanges>;
+  /** The time that all instances agree on: a clock that is ahead would end windows too early. */
+  readonly clock: Pick<Clock, 'nowMs'>;
+  readonly ids: Pick<Ids, 'random'>;
+}
+
+/** Creates a ledger that holds no window. */
+export function createSpendLedger({ store, clock, ids }: SpendLedgerDeps): SpendLedger {
+  const held = new Map<string, HeldWindow>();
+  const keyOf = (relayerId: string, name: string): string => `${relayerId}/${name}`;
+
+  async function load(relayerId: string, names: readonly string[]): Promise<void> {
+    const missing = names.filter((name) => !held.has(keyOf(relayerId, name)));
+    if (missing.length === 0) return;
+    const stored = new Map((await store.read.spendWindows(relayerId, missing)).map((one) => [one.name, one]));
+    for (const name of missing) {
+      const next = stored.get(name) ?? { relayerId, name, version: null, window: [] };
+      // Another caller may have read it meanwhile, and count on it already.
+      if (!held.has(keyOf(relayerId, name))) held.set(keyOf(relayerId, name), { next, underWay: new Set() });
+    }
+  }
+
+  /** The windows after these spends; or the first spend that a window has no room for, and the windows that it depends on. */
+  function counted(relayerId: string, spends: readonly Spend[]): Counted | Refused {
+    const nowMs = clock.nowMs();
+    const after = new Map<string, CountedWindow>();
+    const reserved: ReservedSpend[] = [];
+    for (const spend of spends) {
+      const before = after.get(spend.window) ?? held.get(keyOf(relayerId, spend.window))?.next;
+      if (before === undefined) throw new Error(`the window ${spend.window} was not read`);
+      const found = reserve(before.window, spend.limit, spend.amount, nowMs);
+      if (found.window === null) return { refused: spend, left: found.left, roomAtMs: found.roomAtMs, nowMs };
+      after.set(spend.window, { ...before, window: found.window });
+      reserved.push({ window: spend.window, ...found.reserved });
+    }
+    return { refused: null, after, reserved };
+  }
+
+  async function attempt<T>(relayerId: string, spends: readonly Spend[], commit: (reserved: ReservedCommit) => Promise<T>): Promise<T> {
+    const names = [...new Set(spends.map(({ window }) => window))];
+    for (;;) {
+      await load(relayerId, names);
+      const found = counted(relayerId, spends);
+      if (found.refused === null) return commitCounted(relayerId, found, commit);
+      const underWay = [...(held.get(keyOf(relayerId, found.refused.window))?.underWay ?? [])];
+      // What another commit reserves may never be stored, and then there is room.
+      if (underWay.length === 0) throw limitExceeded(relayerId, found.refused, found);
+      await Promise.allSettled(underWay);
+    }
+  }
+
+  async function commitCounted<T>(
+    relayerId: string,
+    { after, reserved }: Counted,
+    commit: (reserved: ReservedCommit) => Promise<T>,
+  ): Promise<T> {
+    const windows = [...after.values()].map((one) => ({ ...one, version: ids.random() }));
+    const changes = windows.map((one) => store.change.storeSpendWindow(one, after.get(one.name)?.version ?? null));
+    const committed = commit({ changes, reserved });
+    const holders = windows.map((next) => {
+      const key = keyOf(relayerId, next.name);
+      const holder = held.get(key) ?? { next, underWay: new Set() };
+      held.set(key, holder);
+      holder.next = next;
+      holder.underWay.add(committed);
+      return { key, holder };
+    });
+    const forget = (): void => {
+      for (const { key, holder } of holders) if (held.get(key) === holder) held.delete(key);
+    };
+    try {
+      return await committed;
+    } catch (error) {
+      // It is not known whether it was stored, or it was not: who counted on it counts again.
+      forget();
+      throw error;
+    } finally {
+      for (const { key, holder } of holders) {
+        holder.underWay.delete(committed);
+        // Another instance may change it from now on.
+        if (holder.underWay.size === 0 && held.get(key) === holder) held.delete(key);
+      }
+    }
+  }
+
+  return {
+    withReserved: (relayerId, spends, commit) =>
+      decideAgain(
+        () => attempt(relayerId, spends, commit),
+        (error) => error instanceof ConflictError && error.change === 'storeSpendWindow',
+      ),
+  };
+}
+
+function limitExceeded(relayerId: string, { limit, window, amount }: Spend, { left, roomAtMs, nowMs }: Refused): DomainError {
+  const [ruleId = ''] = window.split(' ');
+  const asset = limit.asset === 'native' ? 'native' : limit.asset.token;
+  const seconds = limit.windowMs / 1_000;
+  const sentence = `the rule ${ruleId} allows ${limit.amount} (${asset}) in ${seconds} s, of which ${left} are left; this needs ${amount}`;
+  return new DomainError('forbidden', 'SPEND_LIMIT_EXCEEDED', sentence, {
+    metadata: { relayer_id: relayerId, rule_id: ruleId, asset, left: String(left) },
+    ...(roomAtMs === null ? {} : { retryAfterMs: Math.max(0, roomAtMs - nowMs) }),
+  });
+}

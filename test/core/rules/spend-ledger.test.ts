@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { DomainError } from '../../../src/core/errors/errors.js';
+import { ConflictError } from '../../../src/core/ports/store/change.js';
+import { systemIds } from '../../../src/core/records/ids.js';
+import type { SpendLimit } from '../../../src/core/records/spending-rule.js';
+import { type Spend, windowOf } from '../../../src/core/rules/judgement.js';
+import { createSpendLedger } from '../../../src/core/rules/spend-ledger.js';
+import { usedAt } from '../../../src/core/rules/spend-window.js';
+import { openStore } from '../../../src/storage/open-store.js';
+import { createRandom } from '../../support/seeded-random.js';
+import { silentLog } from '../../support/stored-samples.js';
+import { temporaryFolder } from '../../support/temporary-folder.js';
+import { waitFor } from '../../support/wait-for.js';
+
+const nowMs = Date.parse('2026-01-01T00:00:00Z');
+
+/** Two instances on one database. */
+async function openLedgers(test: TestContext) {
+  const { store } = await openStore(`sqlite:${join(await temporaryFolder(), 'relayer.db')}`, { log: silentLog });
+  test.after(() => store.close());
+  const time = { nowMs };
+  const clock = { nowMs: () => time.nowMs };
+  return {
+    store,
+    time,
+    ledgers: [createSpendLedger({ store, clock, ids: systemIds }), createSpendLedger({ store, clock, ids: systemIds })] as const,
+  };
+}
+
+function aLimit(over: Partial<SpendLimit> = {}): SpendLimit {
+  return { asset: 'native', amount: 1_000n, windowMs: 3_600_000, per: 'relayer', ...over };
+}
+
+function aSpend(amount: bigint, limit: SpendLimit, ruleId = 'payouts'): Spend {
+  return { window: windowOf(ruleId, limit, { apiKeyId: 'k' }), limit, amount };
+}
+
+describe('the ledger of limits', () => {
+  it('many callers of two instances never pass a limit, and nothing leaks, though commits fail in each way', async (test) => {
+    const { store, ledgers } = await openLedgers(test);
+    const random = createRandom(7);
+    const [hourly, daily] = [aLimit({ amount: 2n ** 80n }), aLimit({ amount: 2n ** 80n * 3n, windowMs: 86_400_000 })];
+    const failures = [new ConflictError('claimExternalId'), new Error('the store has gone away')];
+    const results = await Promise.allSettled(
+      Array.from({ length: 600 }, async (_, index) => {
+        const amount = 2n ** 70n * BigInt(1 + random.between(0, 40));
+        const [failure] = random.chance(0.3) ? [failures[random.between(0, 1)]] : [];
+        const isLost = random.chance(0.5);
+        const ledger = ledgers[index % 2 === 0 ? 0 : 1];
+        await ledger.withReserved('r1', [aSpend(amount, hourly), aSpend(amount, daily)], async ({ changes, reserved }) => {
+          assert.deepEqual(
+            reserved.map((one) => one.amount),
+            [amount, amount],
+          );
+          if (failure !== undefined && !isLost) throw failure;
+          await store.commit(changes);
+          // The answer is lost after the commit.
+          if (failure instanceof Error && !(failure instanceof ConflictError)) throw failure;
+        });
+        return amount;
+      }),
+    );
+    const stored = await store.read.spendWindows('r1', [aSpend(0n, hourly).window, aSpend(0n, daily).window]);
+    assert.equal(stored.length, 2);
+    const [used = 0n, usedDaily = 0n] = [hourly, daily].map((limit) => {
+      const found = stored.find(({ name }) => name === aSpend(0n, limit).window);
+      return usedAt(found?.window ?? [], limit, nowMs);
+    });
+    const answered = results.reduce((sum, one) => (one.status === 'fulfilled' ? sum + one.value : sum), 0n);
+    const refused = results.filter((one) => one.status === 'rejected' && one.reason instanceof DomainError);
+    assert.equal(used, usedDaily);
+    assert.ok(answered <= used && used <= hourly.amount, `${answered} <= ${used} <= ${hourly.amount}`);
+    assert.ok(refused.length > 100, `${refused.length} were refused`);
+    assert.ok(used >= hourly.amount - 2n ** 70n * 41n, 'what has room is accepted');
+    for (const one of refused) assert.equal((one as PromiseRejectedResult).reason.reason, 'SPEND_LIMIT_EXCEEDED');
+  });
+
+  it('a spend waits for what may not be stored before it is refused', async (test) => {
+    const { store, ledgers } = await openLedgers(test);
+    const [ledger] = ledgers;
+    const limit = aLimit();
+    let fail = (): void => assert.fail('not called yet');
+    let hasBegun = false;
+    const first = ledger.withReserved(
+      'r1',
+      [aSpend(900n, limit)],
+      () =>
+        new Promise<void>((_, reject) => {
+          hasBegun = true;
+          fail = () => reject(new Error('full disk'));
+        }),
+    );
+    const failed = assert.rejects(first, /full disk/);
+    let isDone = false;
+    const second = ledger.withReserved('r1', [aSpend(200n, limit)], ({ changes }) => store.commit(changes)).then(() => (isDone = true));
+    await waitFor('the first commit', () => (hasBegun ? true : undefined));
+    await store.read.spendWindows('r1', ['any']);
+    assert.equal(isDone, false);
+    fail();
+    await Promise.all([failed, second]);
+    const [stored] = await store.read.spendWindows('r1', [aSpend(0n, limit).window]);
+    assert.equal(usedAt(stored?.window ?? [], limit, nowMs), 200n);
+  });
+
+  it('the refusal names the rule and what is left, and says when there is room', async (test) => {
+    const { store, time, ledgers } = await openLedgers(test);
+    const [ledger, other] = ledgers;
+    const limit = aLimit();
+    const spend = (amount: bigint, by = ledger) => by.withReserved('r1', [aSpend(amount, limit)], ({ changes }) => store.commit(changes));
+    await spend(700n);
+    time.nowMs += 600_000;
+    await spend(200n, other);
+    const error = await spend(301n).catch((thrown: unknown) => thrown);
+    assert.ok(error instanceof DomainError);
+    assert.deepEqual(error.metadata, { relayer_id: 'r1', rule_id: 'payouts', asset: 'native', left: '100' });
+    assert.match(error.message, /^the rule payouts allows 1000 \(native\) in 3600 s, of which 100 are left; this needs 301$/);
+    time.nowMs += error.retryAfterMs ?? assert.fail('it says no time');
+    await spend(301n);
+    const never = await spend(1_001n).catch((thrown: unknown) => thrown);
+    assert.ok(never instanceof DomainError);
+    assert.equal(never.retryAfterMs, undefined, 'waiting does not help');
+    await ledger.withReserved('r2', [aSpend(1_000n, limit)], ({ changes }) => store.commit(changes));
+  });
+});
