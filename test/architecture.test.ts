@@ -79,6 +79,7 @@ const floors: Readonly<Record<string, readonly string[]>> = {
     'ports/store',
     'ports',
     'definitions',
+    'rules',
     'fees',
     'network',
     'notification',

@@ -30,6 +30,7 @@ import {
 import type { StoredRelayer } from '../core/relayer/stored-relayer.js';
 import { maskedUrl } from '../core/text/masked-url.js';
 import { enumTextsOf } from './enum-codec.js';
+import { evmRuleFromProto, protoOfEvmRule } from './rule-values.js';
 
 /** Returns the relayer that a request asks for. `newId`: its id if the request has none. Throws `FIELD_INVALID`. */
 export function newRelayerFromProto(request: CreateRelayerRequest, newId: () => string): StoredRelayer {
@@ -129,6 +130,7 @@ function protoOfEvm(policies: DomainEvmPolicies): EvmPolicies {
     gasLimitEstimation: policies.gasLimitEstimation,
     includeRevertData: policies.includeRevertData,
     allowTransactionSigning: policies.allowTransactionSigning,
+    rules: (policies.rules ?? []).map(protoOfEvmRule),
     ...(policies.maxInFlight === null ? {} : { maxInFlight: policies.maxInFlight }),
   });
 }
@@ -145,6 +147,7 @@ function evmFromProto(message: EvmPolicies): DomainEvmPolicies {
     includeRevertData: message.includeRevertData ?? defaults.includeRevertData,
     maxInFlight: message.maxInFlight ?? defaults.maxInFlight,
     allowTransactionSigning: message.allowTransactionSigning ?? defaults.allowTransactionSigning,
+    rules: message.rules.length === 0 ? null : message.rules.map(evmRuleFromProto),
   };
 }
 

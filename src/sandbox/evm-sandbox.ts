@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { createEvmChain } from '../chains/evm/evm-chain.js';
 import { chainKeyOf, type EvmNetwork } from '../core/records/network.js';
-import type { EvmPolicies } from '../core/records/relayer.js';
+import { defaultPolicies, type EvmPolicies } from '../core/records/relayer.js';
 import { pause } from '../core/work/abort.js';
 import type { Log } from '../core/work/log.js';
 import { openStore } from '../storage/open-store.js';
@@ -14,17 +14,7 @@ const sandboxChainId = 31337;
 /** 1000 ETH. */
 const fundsWei = 10n ** 21n;
 
-const policies: EvmPolicies = {
-  network: 'evm',
-  minBalanceWei: 0n,
-  gasPriceCapWei: null,
-  whitelistReceivers: null,
-  eip1559Pricing: true,
-  gasLimitEstimation: true,
-  includeRevertData: false,
-  allowTransactionSigning: false,
-  maxInFlight: null,
-};
+const policies: EvmPolicies = { ...defaultPolicies.evm, minBalanceWei: 0n };
 
 /**
  * Starts anvil on the port. If a node with the sandbox's chain ID already listens there, uses it and leaves it running.

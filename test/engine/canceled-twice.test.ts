@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { it } from 'node:test';
 import type { Reads } from '../../src/core/ports/store/store.js';
 import { cancelTransaction } from '../../src/core/transaction/cancel-transaction.js';
-import type { TransactionDeps } from '../../src/core/transaction/send-transaction.js';
+import type { SendDeps } from '../../src/core/transaction/send-transaction.js';
 import { systemTimers } from '../../src/core/work/timers.js';
 import { createEngine } from '../../src/engine/engine.js';
 import { createSoleLeases } from '../../src/engine/leases/sole.js';
@@ -22,7 +22,7 @@ it('two cancels of one transaction at two instances store one attempt, after whi
   test.after(() => rig.stop());
 
   /** An instance that calls the lane of another one. */
-  async function startRemote(read: Reads): Promise<TransactionDeps> {
+  async function startRemote(read: Reads): Promise<SendDeps> {
     const leases = { ...createSoleLeases(), add: async () => undefined };
     const deps = { ...rig.deps, store: { ...store, read } };
     const { clock } = rig;

@@ -6,6 +6,7 @@ import type { Chain } from '../../src/core/ports/chain/chain.js';
 import type { EvmRequest } from '../../src/core/records/evm.js';
 import type { EvmPolicies, RelayerPolicies, SolanaPolicies, StellarPolicies } from '../../src/core/records/relayer.js';
 import type { SolanaRequest } from '../../src/core/records/solana.js';
+import type { EvmRule } from '../../src/core/records/spending-rule.js';
 import type { StellarOperation, StellarRequest } from '../../src/core/records/stellar.js';
 import type { TransactionView } from '../../src/core/records/transaction.js';
 import { cancelTransaction } from '../../src/core/transaction/cancel-transaction.js';
@@ -52,6 +53,16 @@ interface Started<Request> {
   readonly contract: string;
 }
 
+const anyRule: EvmRule = {
+  id: 'any',
+  effect: 'allow',
+  to: null,
+  functions: null,
+  arguments: [],
+  maxValueWei: null,
+  apiKeyIds: null,
+  limits: [],
+};
 const evmReceiver = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
 const evm: Network<EvmPolicies, EvmRequest> = {
   table: {
@@ -71,6 +82,13 @@ const evm: Network<EvmPolicies, EvmRequest> = {
         narrowed: { whitelistReceivers: [evmReceiver.toLowerCase()] },
         fails: /whitelist_receivers does not allow creating contracts$/,
       },
+    ],
+    rules: [
+      {
+        narrowed: { rules: [{ ...anyRule, id: 'others', to: [`0x${'11'.repeat(20)}`] }] },
+        fails: /^to is allowed by no rule of the relayer; the closest, others, is not for this to$/,
+      },
+      { narrowed: { rules: [{ ...anyRule, id: 'none', effect: 'deny' }] }, fails: /^to is denied by the rule none$/ },
     ],
     eip1559Pricing: forbidsNothing,
     gasLimitEstimation: [

@@ -4,7 +4,7 @@ import { SigningHeldError } from '../../src/core/ports/database-state.js';
 import { ConflictError, StoreAwayError } from '../../src/core/ports/store/change.js';
 import { cancelPendingTransactions, cancelTransaction } from '../../src/core/transaction/cancel-transaction.js';
 import { replaceTransaction } from '../../src/core/transaction/replace-transaction.js';
-import { sendTransaction, type TransactionDeps } from '../../src/core/transaction/send-transaction.js';
+import { type SendDeps, sendTransaction } from '../../src/core/transaction/send-transaction.js';
 import type { Random } from '../support/seeded-random.js';
 import { type RunContext, recurring } from './context.js';
 import { isLostDatabase } from './database.js';
@@ -55,7 +55,7 @@ export function startCallers(
   }
 
   /** Calls an instance of the service. */
-  function call<T>(what: string, make: (deps: TransactionDeps) => Promise<T>, then: (result: T) => void = () => {}): void {
+  function call<T>(what: string, make: (deps: SendDeps) => Promise<T>, then: (result: T) => void = () => {}): void {
     const service = context.service();
     const count = (by: number): unknown => open.has(service) && open.set(service, (open.get(service) ?? 0) + by);
     open.set(service, (open.get(service) ?? 0) + 1);

@@ -8,9 +8,10 @@ import type { Store } from '../../src/core/ports/store/store.js';
 import type { Ids } from '../../src/core/records/ids.js';
 import type { Relayer } from '../../src/core/records/relayer.js';
 import { createDirectory } from '../../src/core/relayer/create-directory.js';
+import { createSpendLedger } from '../../src/core/rules/spend-ledger.js';
 import { createFeed } from '../../src/core/transaction/feed.js';
 import { noJournal } from '../../src/core/transaction/journal.js';
-import type { TransactionDeps } from '../../src/core/transaction/send-transaction.js';
+import type { SendDeps } from '../../src/core/transaction/send-transaction.js';
 import type { DurationClock } from '../../src/core/work/clock.js';
 import type { Log } from '../../src/core/work/log.js';
 import type { Timers } from '../../src/core/work/timers.js';
@@ -83,7 +84,7 @@ export interface SharingWorld
 
 /** One process of the service: the engine and the use cases, from its start to its end. */
 export interface Service {
-  readonly deps: TransactionDeps;
+  readonly deps: SendDeps;
   readonly engine: Engine;
   /** The engine has loaded what was stored. */
   isReady(): boolean;
@@ -272,6 +273,7 @@ export function startService(world: ServiceWorld): Service {
     journal: noJournal,
     clock,
     ids,
+    ledger: createSpendLedger({ store, clock, ids }),
   };
   const leases = members === null || sharing === null ? createSoleLeases() : watched(members, sharing);
   const engine = createEngine({

@@ -20,9 +20,10 @@ import type { SolanaRequest } from '../../src/core/records/solana.js';
 import type { StellarRequest } from '../../src/core/records/stellar.js';
 import type { Attempt, TransactionStatus, TransactionView } from '../../src/core/records/transaction.js';
 import { type ChangeableDirectory, createDirectory } from '../../src/core/relayer/create-directory.js';
+import { createSpendLedger } from '../../src/core/rules/spend-ledger.js';
 import { createFeed } from '../../src/core/transaction/feed.js';
 import { noJournal } from '../../src/core/transaction/journal.js';
-import { sendTransaction, type TransactionDeps } from '../../src/core/transaction/send-transaction.js';
+import { type SendDeps, sendTransaction } from '../../src/core/transaction/send-transaction.js';
 import { type DurationClock, monotonicMs } from '../../src/core/work/clock.js';
 import type { Log } from '../../src/core/work/log.js';
 import { systemTimers } from '../../src/core/work/timers.js';
@@ -48,7 +49,7 @@ export interface MovableClock extends DurationClock {
 
 /** The engine and the use cases on a real store and a chain, without the API. */
 export interface EngineRig {
-  readonly deps: TransactionDeps & { readonly store: Store };
+  readonly deps: SendDeps & { readonly store: Store };
   readonly relayer: Relayer;
   readonly chain: Chain;
   readonly directory: ChangeableDirectory;
@@ -145,6 +146,7 @@ async function startEngine({
   const shared = { store, directory, database, recordEvent, feed: createFeed(store.read), journal: noJournal, clock, ids: systemIds };
   const notes: (string | null)[] = [];
   const leases: Leases = { ...(await soleLeases()), note: (_kind, _key, note) => void notes.push(note) };
+  const ledger = createSpendLedger({ store, clock, ids: systemIds });
   const engine = createEngine({ ...shared, leases, timers: systemTimers, recordRelayerState, log: silentLog });
   await engine.start();
 
@@ -166,7 +168,7 @@ async function startEngine({
   }
 
   return {
-    deps: { ...shared, lanes: engine },
+    deps: { ...shared, ledger, lanes: engine },
     relayer,
     chain,
     directory,

@@ -45,6 +45,7 @@ export function evmPolicies(changes: Partial<EvmPolicies> = {}): EvmPolicies {
     includeRevertData: false,
     allowTransactionSigning: false,
     maxInFlight: 16,
+    rules: null,
     ...changes,
   };
 }

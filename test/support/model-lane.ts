@@ -6,9 +6,10 @@ import { createIds } from '../../src/core/records/ids.js';
 import type { EvmNetwork } from '../../src/core/records/network.js';
 import { type EvmPolicies, laneOf, type Relayer } from '../../src/core/records/relayer.js';
 import { createDirectory } from '../../src/core/relayer/create-directory.js';
+import { createSpendLedger } from '../../src/core/rules/spend-ledger.js';
 import { createFeed } from '../../src/core/transaction/feed.js';
 import { noJournal } from '../../src/core/transaction/journal.js';
-import type { TransactionDeps } from '../../src/core/transaction/send-transaction.js';
+import type { SendDeps } from '../../src/core/transaction/send-transaction.js';
 import type { Clock, DurationClock } from '../../src/core/work/clock.js';
 import type { Log } from '../../src/core/work/log.js';
 import { systemTimers } from '../../src/core/work/timers.js';
@@ -19,7 +20,7 @@ import { mortalStore } from './mortal-store.js';
 
 /** A process that runs one lane on a model chain, with its own memory, connection and view of the store. */
 export interface ModelLane {
-  readonly deps: TransactionDeps;
+  readonly deps: SendDeps;
   /** Logged errors; there must be none. */
   readonly surprises: readonly string[];
   /** Logged warnings. */
@@ -87,7 +88,7 @@ export async function startModelLane(
     address: relayer.address,
     signDigest: () => Promise.reject(new Error('the model signs by itself')),
   };
-  const deps: TransactionDeps & { readonly store: Store } = {
+  const deps: SendDeps & { readonly store: Store } = {
     store: mortal.store,
     directory: createDirectory([{ relayer, chain: connection.chain, signer }]),
     lanes: {
@@ -104,6 +105,7 @@ export async function startModelLane(
     journal: noJournal,
     clock,
     ids: createIds(clock),
+    ledger: createSpendLedger({ store: mortal.store, clock, ids: createIds(clock) }),
   };
   let comesHead = false;
   const lane: Lane = createLane({

@@ -47,7 +47,9 @@ export function createRequestChecks(deps: RequestCheckDeps): ReadonlyMap<DescMet
     ),
     checkOf(
       TransactionService.method.sendTransactions,
-      (request, { relayer }, isRefused) => relayer && checkTransactions(deps, relayer, wantedTransactionsOf(request), isRefused),
+      (request, { relayer, principal }, isRefused) =>
+        relayer &&
+        checkTransactions(deps, relayer, wantedTransactionsOf(request), { asker: { apiKeyId: principal?.keyId ?? null }, isRefused }),
     ),
     checkOf(TransactionService.method.quoteTransaction, (request, { relayer }, isRefused) =>
       readAll({

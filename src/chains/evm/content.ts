@@ -12,6 +12,7 @@ import { readValidUntil } from '../../core/transaction/valid-until.js';
 import { readAddress } from './address.js';
 import { callDataOf } from './call-data.js';
 import { intrinsicGas } from './intrinsic-gas.js';
+import { judge } from './rules.js';
 
 const maxAmount = 2n ** 128n - 1n;
 const maxGasLimit = 2n ** 63n - 1n;
@@ -66,9 +67,12 @@ export function contentFromRequest(
 }
 
 /** See `Chain.whyForbidden`. */
-export function whyForbidden({ to }: EvmContent, relayer: Relayer): Refusal | null {
-  const problem = whyReceiverForbidden(relayer, onNetwork('evm', relayer.policies), to);
-  return forbiddenBecause(problem === null ? null : `to ${problem}`);
+export function whyForbidden(content: EvmContent, relayer: Relayer): Refusal | null {
+  const policies = onNetwork('evm', relayer.policies);
+  const problem = whyReceiverForbidden(relayer, policies, content.to);
+  if (problem !== null) return forbiddenBecause(`to ${problem}`);
+  const judgement = policies.rules === null ? null : judge(policies.rules, content, null);
+  return forbiddenBecause(judgement?.verdict === 'deny' ? `${judgement.field} ${judgement.description}` : null);
 }
 
 /** See `Chain.receiversOf`. */

@@ -33,6 +33,7 @@ import { anchorAt, genesisAnchor, questions } from './questions.js';
 import { quoteAttempt } from './quote.js';
 import { createReceipts } from './receipts.js';
 import { findRevertReason } from './revert.js';
+import { judge } from './rules.js';
 import { signDraft } from './sign.js';
 import { createSignForeign } from './sign-foreign.js';
 import { hashTypedData } from './typed-data.js';
@@ -114,6 +115,10 @@ export function createEvmChain(options: EvmChainOptions): EvmChain {
       });
     },
     whyForbidden: (content, relayer) => whyForbidden(onNetwork('evm', content), relayer),
+    judge(content, { policies }, asker) {
+      const { rules } = onNetwork('evm', policies);
+      return rules === null ? null : judge(rules, onNetwork('evm', content), asker);
+    },
     receiversOf: (content) => receiversOf(onNetwork('evm', content)),
     isUnsequenced: () => false,
     async genesisHash() {

@@ -1,7 +1,7 @@
 import type { EvmContent } from '../../core/records/evm.js';
+import { type Asker, type Judgement, type Spend, windowOf } from '../../core/records/judgement.js';
 import type { ArgumentCondition, EvmRule, ParameterRef, SpendLimit } from '../../core/records/spending-rule.js';
 import { type FunctionSignature, readSignature } from '../../core/rules/function-signature.js';
-import { type Asker, type Judgement, type Spend, windowOf } from '../../core/rules/judgement.js';
 import { parameterOf } from '../../core/rules/rule-problems.js';
 import { keccak256 } from '../../crypto/keccak.js';
 
@@ -33,8 +33,8 @@ const compiled = new WeakMap<readonly EvmRule[], readonly CompiledRule[]>();
 /** The content that rules see. */
 type Judged = Pick<EvmContent, 'to' | 'valueWei' | 'data'>;
 
-/** Returns what rules, which have no problems, say about content. */
-export function judge(rules: readonly EvmRule[], content: Judged, asker: Asker): Judgement {
+/** Returns what rules, which have no problems, say about content. `asker`: null for content whose key was checked when it was accepted. */
+export function judge(rules: readonly EvmRule[], content: Judged, asker: Asker | null): Judgement {
   const to = content.to?.toLowerCase() ?? null;
   const data = content.data === null || content.data === '0x' ? '' : content.data;
   const selector = data.slice(0, 10);
@@ -42,7 +42,7 @@ export function judge(rules: readonly EvmRule[], content: Judged, asker: Asker):
   for (const one of compiledOf(rules)) {
     const { rule } = one;
     const conditions: readonly (readonly [field: string, holds: boolean])[] = [
-      ['api_keys', one.apiKeyIds === null || (asker.apiKeyId !== null && one.apiKeyIds.has(asker.apiKeyId))],
+      ['api_keys', one.apiKeyIds === null || asker === null || (asker.apiKeyId !== null && one.apiKeyIds.has(asker.apiKeyId))],
       ['to', one.to === null || (to !== null && one.to.has(to))],
       ['data', one.selectors === null || one.selectors.has(selector)],
       ['value', rule.maxValueWei === null || content.valueWei <= rule.maxValueWei],
@@ -68,7 +68,7 @@ interface RuleCall {
 }
 
 /** `other`: the arguments are not those of the rule. */
-function judgeArguments({ rule, conditions, functions }: CompiledRule, call: RuleCall, asker: Asker): Judgement | 'other' {
+function judgeArguments({ rule, conditions, functions }: CompiledRule, call: RuleCall, asker: Asker | null): Judgement | 'other' {
   const { selector, data } = call;
   const unreadable = (text: string): Judgement => ({
     verdict: 'deny',
@@ -82,19 +82,20 @@ function judgeArguments({ rule, conditions, functions }: CompiledRule, call: Rul
     if (value === null) return unreadable(condition.function);
     if (!holds(condition, value)) return 'other';
   }
-  if (rule.effect === 'deny') return { verdict: 'deny', ruleId: rule.id, field: 'to', description: `is denied by the rule ${rule.id}` };
+  if (rule.effect !== 'allow') return { verdict: 'deny', ruleId: rule.id, field: 'to', description: `is denied by the rule ${rule.id}` };
   const spends: Spend[] = [];
   const called = functions.find((one) => one.selector === selector);
   for (const limit of rule.limits) {
     const amount = amountOf(limit, call, called);
     if (amount === null) return unreadable(called?.signature.canonical ?? 'a function of the rule');
-    if (amount > 0n) spends.push({ window: windowOf(rule.id, limit, asker), limit, amount });
+    if (amount > 0n) spends.push({ window: windowOf(rule.id, limit, asker ?? { apiKeyId: null }), limit, amount });
   }
-  return { verdict: rule.effect, ruleId: rule.id, spends };
+  return { verdict: 'allow', ruleId: rule.id, spends };
 }
 
 /** Null: the amount cannot be read. */
 function amountOf({ asset }: SpendLimit, { to, data, valueWei }: RuleCall, called: ReadableFunction | undefined): bigint | null {
+  if (asset === null) return null;
   if (asset === 'native') return valueWei;
   if (to !== asset.token) return 0n;
   const value = called === undefined ? null : argumentOf(called.signature, asset.parameter, data);
@@ -102,12 +103,14 @@ function amountOf({ asset }: SpendLimit, { to, data, valueWei }: RuleCall, calle
 }
 
 function holds({ test }: ArgumentCondition, value: bigint | string): boolean {
+  if (test === null) return false;
   if (test.kind === 'in') return test.values.includes(String(value));
   return typeof value === 'bigint' && (test.min === null || value >= test.min) && (test.max === null || value <= test.max);
 }
 
 /** Reads an argument of a value type: an integer, or a text as rules write it. Null: it is not encoded as the ABI says. */
-function argumentOf(signature: FunctionSignature, ref: ParameterRef, data: string): bigint | string | null {
+function argumentOf(signature: FunctionSignature, ref: ParameterRef | null, data: string): bigint | string | null {
+  if (ref === null) return null;
   const parameter = parameterOf(signature, ref);
   if (typeof parameter === 'string' || data.length < 10 + 64 * signature.words) return null;
   const word = data.slice(10 + 64 * parameter.word, 10 + 64 * (parameter.word + 1));

@@ -1,6 +1,7 @@
 import { DomainError } from '../errors/errors.js';
 import { shownName } from '../text/safe-text.js';
 import { chainKeyOf, type Network, type NetworkType, type RpcUrl } from './network.js';
+import type { EvmRule } from './spending-rule.js';
 import type { LaneId } from './transaction.js';
 
 /** The policies of an EVM relayer; loading the configuration fills in defaults. */
@@ -22,6 +23,8 @@ export interface EvmPolicies {
   readonly includeRevertData: boolean;
   /** True: callers get signatures over transactions that the service does not send. */
   readonly allowTransactionSigning: boolean;
+  /** Null: none. */
+  readonly rules: readonly EvmRule[] | null;
 }
 
 /** What takes away the ability of an account on Stellar to act; the definitions say what each is. */
@@ -165,6 +168,7 @@ export const defaultPolicies: {
     maxInFlight: null,
     includeRevertData: false,
     allowTransactionSigning: false,
+    rules: null,
   },
   // A tenth of a lumen and a hundredth of a SOL, as in OpenZeppelin Relayer; Stellar itself reserves more.
   stellar: {

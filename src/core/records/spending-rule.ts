@@ -1,7 +1,10 @@
-/** Spending rules of a relayer. Addresses are in the form in which receivers are indexed (EVM: lower case); amounts in the smallest unit. */
+/*
+ * Spending rules of a relayer. Addresses are in the form in which receivers are indexed (EVM: lower case); amounts in the smallest unit. What a request leaves
+ * unclear is null, which the check of rules refuses: no relayer has such a rule.
+ */
 
-/** `approve`: other keys must approve the transaction before it is signed. */
-export type RuleEffect = 'allow' | 'deny' | 'approve';
+/** What a rule says about content that it is for. */
+export type RuleEffect = 'allow' | 'deny';
 
 /** A parameter of a function, by its place (from 0) or its name in the signature. */
 export type ParameterRef = { readonly index: number } | { readonly name: string };
@@ -16,8 +19,8 @@ export type ArgumentTest =
 export interface ArgumentCondition {
   /** A signature that the rule has among its functions. */
   readonly function: string;
-  readonly parameter: ParameterRef;
-  readonly test: ArgumentTest;
+  readonly parameter: ParameterRef | null;
+  readonly test: ArgumentTest | null;
 }
 
 /** What a limit counts: the native amount, or the amount that a call of a token's function names. */
@@ -25,7 +28,7 @@ export type LimitedAsset = 'native' | { readonly token: string; readonly paramet
 
 /** How much may be spent in any time of a length. */
 export interface SpendLimit {
-  readonly asset: LimitedAsset;
+  readonly asset: LimitedAsset | null;
   readonly amount: bigint;
   readonly windowMs: number;
   /** Whose spends count together. */
@@ -35,7 +38,7 @@ export interface SpendLimit {
 /** A rule on an EVM network. A condition that is null always holds. */
 export interface EvmRule {
   readonly id: string;
-  readonly effect: RuleEffect;
+  readonly effect: RuleEffect | null;
   readonly to: readonly string[] | null;
   /** Signatures, selectors (`0x` and 8 hex digits), and an empty text for no call data. */
   readonly functions: readonly string[] | null;

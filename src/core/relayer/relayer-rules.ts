@@ -1,6 +1,7 @@
 import { type FieldProblem, throwProblems } from '../errors/errors.js';
 import { type NodeUrlRules, nodeUrlProblems } from '../network/node-urls.js';
 import type { Relayer, RelayerPolicies } from '../records/relayer.js';
+import { evmRuleProblems } from '../rules/rule-problems.js';
 import { syntaxes, type TextSyntax, textProblem } from '../text/text-syntax.js';
 
 /** Maximum length of a list in policies. */
@@ -26,6 +27,7 @@ function policyProblems(policies: RelayerPolicies): readonly FieldProblem[] {
     return [
       ...capProblems('gas_price_cap', policies.gasPriceCapWei),
       ...listProblems('whitelist_receivers', policies.whitelistReceivers, syntaxes.evm_address),
+      ...(policies.rules === null ? [] : evmRuleProblems('policies.rules', policies.rules)),
     ];
   }
   if (policies.network === 'stellar') return capProblems('max_fee', policies.maxFeeStroops);

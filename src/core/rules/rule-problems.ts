@@ -44,6 +44,7 @@ function problemsOfRule(at: string, rule: EvmRule): readonly FieldProblem[] {
       : []),
     ...(rule.limits.length > maxLimits ? [{ field: `${at}.limits`, description: `must have at most ${maxLimits} items` }] : []),
   ];
+  if (rule.effect === null) return [{ field: `${at}.effect`, description: 'is required' }];
   if (lists.length + unreadable.length + tooMany.length > 0) return [...lists, ...unreadable, ...tooMany];
   return [
     ...rule.arguments.flatMap((condition, index) => problemsOfCondition(`${at}.arguments[${index}]`, condition, signatures)),
@@ -63,10 +64,12 @@ export function parameterOf({ parameters }: FunctionSignature, ref: ParameterRef
 function problemsOfCondition(at: string, condition: ArgumentCondition, signatures: Signatures): readonly FieldProblem[] {
   const signature = signatures.get(condition.function);
   if (signature === undefined) return [{ field: `${at}.function`, description: 'must be a signature that the rule has in functions' }];
+  if (condition.parameter === null) return [{ field: at, description: 'needs the parameter: index or name' }];
   const parameter = parameterOf(signature, condition.parameter);
   if (typeof parameter === 'string') return [{ field: `${at}.function`, description: parameter }];
   const { test } = condition;
   const { type } = parameter;
+  if (test === null) return [{ field: at, description: 'needs one of: equals; in; min, max or both, in decimal digits' }];
   if (test.kind === 'in') {
     if (test.values.length === 0) return [{ field: `${at}.in`, description: 'must not be empty' }];
     if (test.values.length > maxItems) return [{ field: `${at}.in`, description: `must have at most ${maxItems} items` }];
@@ -88,6 +91,7 @@ function problemsOfLimit(at: string, rule: EvmRule, limit: SpendLimit, index: nu
   const twin = rule.limits.findIndex((one) => isSameWindow(one, limit));
   if (twin < index) return [{ field: at, description: `counts the same in the same time as limits[${twin}]` }];
   const { asset } = limit;
+  if (asset === null) return [{ field: `${at}.asset`, description: 'must be native, or have token and argument' }];
   if (asset === 'native') return [];
   if (rule.to?.includes(asset.token) !== true)
     return [{ field: `${at}.asset.token`, description: 'must be an address that the rule has in to' }];

@@ -1,23 +1,18 @@
 import { DomainError } from '../errors/errors.js';
 import { type Change, ConflictError } from '../ports/store/change.js';
-import type { SpendingChanges, SpendingReads, StoredSpendWindow } from '../ports/store/spending.js';
+import type { ReservedSpend, SpendingChanges, SpendingReads, StoredSpendWindow } from '../ports/store/spending.js';
 import type { StoreFor } from '../ports/store/store.js';
 import type { Ids } from '../records/ids.js';
+import type { Spend } from '../records/judgement.js';
 import type { Clock } from '../work/clock.js';
 import { decideAgain } from '../work/decide-again.js';
-import type { Spend } from './judgement.js';
-import { type Reserved, reserve } from './spend-window.js';
+import { reserve } from './spend-window.js';
 
 /*
  * Reserves what transactions spend in the commit that accepts them, so that no number of callers, instances or retries passes a limit. Each window is a row that
  * is guarded by its version: of two commits that counted from the same version, one fails and counts again. Within an instance, commits do not wait for each
  * other: each counts from what those before it will have stored.
  */
-
-/** An amount of a transaction in a window. */
-export interface ReservedSpend extends Reserved {
-  readonly window: string;
-}
 
 /** Reserves amounts against limits. */
 export interface SpendLedger {
@@ -158,7 +153,7 @@ export function createSpendLedger({ store, clock, ids }: SpendLedgerDeps): Spend
 
 function limitExceeded(relayerId: string, { limit, window, amount }: Spend, { left, roomAtMs, nowMs }: Refused): DomainError {
   const [ruleId = ''] = window.split(' ');
-  const asset = limit.asset === 'native' ? 'native' : limit.asset.token;
+  const asset = limit.asset === null || limit.asset === 'native' ? 'native' : limit.asset.token;
   const seconds = limit.windowMs / 1_000;
   const sentence = `the rule ${ruleId} allows ${limit.amount} (${asset}) in ${seconds} s, of which ${left} are left; this needs ${amount}`;
   return new DomainError('forbidden', 'SPEND_LIMIT_EXCEEDED', sentence, {

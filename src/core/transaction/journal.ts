@@ -11,10 +11,12 @@ export interface Origin {
   readonly requestId: string | null;
   /** Its W3C trace context; null: none. */
   readonly traceParent: string | null;
+  /** The id of the key that sent it; null: none did. */
+  readonly apiKeyId: string | null;
 }
 
 /** No request. */
-export const noOrigin: Origin = { requestId: null, traceParent: null };
+export const noOrigin: Origin = { requestId: null, traceParent: null, apiKeyId: null };
 
 /** Records the steps of transactions in the log, metrics and traces. It changes nothing and never throws. */
 export interface Journal {

@@ -6,15 +6,19 @@ import type { Directory } from '../ports/directory.js';
 import type { Lanes } from '../ports/lanes.js';
 import type { RecordEvent } from '../ports/record-event.js';
 import type { AttemptChanges, AttemptReads } from '../ports/store/attempts.js';
-import { ConflictError, StoreAwayError } from '../ports/store/change.js';
+import { type Change, ConflictError, StoreAwayError } from '../ports/store/change.js';
+import type { ReservedSpend, SpendingChanges } from '../ports/store/spending.js';
 import type { StoreFor } from '../ports/store/store.js';
 import type { SaveResponse } from '../ports/store/stored-responses.js';
 import type { TransactionChanges, TransactionReads } from '../ports/store/transactions.js';
 import type { Ids } from '../records/ids.js';
+import type { Asker, Spend } from '../records/judgement.js';
 import { chainKeyOf } from '../records/network.js';
 import { laneOf, type Relayer, relayerNotFound } from '../records/relayer.js';
 import type { Transaction, TransactionTags, TransactionView } from '../records/transaction.js';
+import type { SpendLedger } from '../rules/spend-ledger.js';
 import type { Clock } from '../work/clock.js';
+import { allowedSpends } from './allowed-spends.js';
 import type { Feed } from './feed.js';
 import { type Journal, noOrigin, type Origin } from './journal.js';
 import { receiverKeys } from './receivers.js';
@@ -31,6 +35,12 @@ export interface TransactionDeps {
   readonly journal: Journal;
   readonly clock: Clock;
   readonly ids: Ids;
+}
+
+/** The dependencies of what accepts content. */
+export interface SendDeps extends TransactionDeps {
+  readonly store: TransactionDeps['store'] & StoreFor<unknown, Pick<SpendingChanges, 'insertReservation'>>;
+  readonly ledger: SpendLedger;
 }
 
 /** A transaction as its caller wants it. */
@@ -52,7 +62,7 @@ export interface SendOptions {
  * many wait, and `already_exists` EXTERNAL_ID_TAKEN.
  */
 export async function sendTransaction(
-  deps: TransactionDeps,
+  deps: SendDeps,
   relayer: Relayer,
   request: ContentRequest,
   { saveResponse, origin = noOrigin, tags = null }: SendOptions = {},
@@ -70,7 +80,7 @@ const maxTogether = 100;
  * one of them names it.
  */
 export async function sendTransactions(
-  deps: TransactionDeps,
+  deps: SendDeps,
   relayer: Relayer,
   wanted: readonly WantedTransaction[],
   { saveResponse = () => [], origin = noOrigin }: Pick<SendOptions, 'origin'> & { readonly saveResponse?: SaveResponse<Accepted> } = {},
@@ -84,10 +94,11 @@ export async function checkTransactions(
   { directory, clock }: Pick<TransactionDeps, 'directory' | 'clock'>,
   relayer: Relayer,
   wanted: readonly WantedTransaction[],
-  isRefused: IsRefused,
+  { asker, isRefused }: { readonly asker: Asker; readonly isRefused: IsRefused },
 ): Promise<void> {
   checkCount(wanted);
   const options = {
+    asker,
     named: namedPart,
     isRefusedAt:
       (index: number): IsRefused =>
@@ -115,7 +126,11 @@ function contentsOf(
   { directory, clock }: Pick<TransactionDeps, 'directory' | 'clock'>,
   relayer: Relayer,
   wanted: readonly WantedTransaction[],
-  { named, isRefusedAt = () => nothingRefused }: { readonly named: NamePart; readonly isRefusedAt?: (index: number) => IsRefused },
+  {
+    asker,
+    named,
+    isRefusedAt = () => nothingRefused,
+  }: { readonly asker: Asker; readonly named: NamePart; readonly isRefusedAt?: (index: number) => IsRefused },
 ) {
   const chain = directory.chainOf(relayer);
   const nowMs = clock.nowMs();
@@ -126,7 +141,8 @@ function contentsOf(
       const holder = externalId === null ? undefined : holders.get(externalId);
       if (holder !== undefined) throw invalidField('external_id', `is ${externalId}, which ${partAt(holder)} has already`);
       if (externalId !== null) holders.set(externalId, index);
-      return { ...chain.contentOf(request, { relayer, nowMs, earlier: null, isRefused: isRefusedAt(index) }), tags };
+      const { content, validUntilMs } = chain.contentOf(request, { relayer, nowMs, earlier: null, isRefused: isRefusedAt(index) });
+      return { content, validUntilMs, tags, spends: allowedSpends(chain, content, relayer, asker) };
     } catch (error) {
       throw error instanceof DomainError ? named(error, index) : error;
     }
@@ -140,12 +156,12 @@ interface Acceptance {
 }
 
 async function acceptTogether(
-  deps: TransactionDeps,
+  deps: SendDeps,
   relayer: Relayer,
   wanted: readonly WantedTransaction[],
   { saveResponse, origin, named }: Acceptance,
 ): Promise<Accepted> {
-  const contents = await contentsOf(deps, relayer, wanted, { named });
+  const contents = await contentsOf(deps, relayer, wanted, { asker: origin, named });
   const lane = laneOf(relayer);
   const leaveRoom = deps.lanes.takeRoom(lane, wanted.length);
   try {
@@ -157,7 +173,7 @@ async function acceptTogether(
 
 /** Stores transactions in one commit, and takes them into their lane. */
 async function store(
-  deps: TransactionDeps,
+  deps: SendDeps,
   relayer: Relayer,
   contents: Awaited<ReturnType<typeof contentsOf>>,
   { saveResponse, origin, named }: Acceptance,
@@ -182,7 +198,18 @@ async function store(
     }),
     ...saveResponse(views),
   ];
-  await deps.store.commit(changes).catch(async (error: unknown) => {
+  const spends = contents.map((one) => one.spends);
+  const commit = (reserving: readonly Change[]) => deps.store.commit([...reserving, ...changes]);
+  const committed = spends.every(({ length }) => length === 0)
+    ? commit([])
+    : deps.ledger.withReserved(relayer.id, spends.flat(), ({ changes: counting, reserved }) => {
+        const own = reservedByEach(spends, reserved);
+        const kept = views.flatMap(({ transaction }, index) =>
+          own[index]?.length ? [change.insertReservation(transaction.id, own[index])] : [],
+        );
+        return commit([...counting, ...kept]);
+      });
+  await committed.catch(async (error: unknown) => {
     if (error instanceof ConflictError && error.change === 'claimExternalId') throw await externalIdTaken(deps, views, named);
     // They may still be stored, and a repeated call gets its stored response.
     if (error instanceof StoreAwayError) deps.lanes.noteUnanswered(lane);
@@ -196,6 +223,12 @@ async function store(
     deps.lanes.accept(transaction);
   }
   return views;
+}
+
+/** Divides what was reserved together, in the order of the spends. */
+function reservedByEach(spends: readonly (readonly Spend[])[], reserved: readonly ReservedSpend[]): readonly (readonly ReservedSpend[])[] {
+  let begin = 0;
+  return spends.map(({ length }) => reserved.slice(begin, (begin += length)));
 }
 
 /** Finds the first of the transactions whose external id belongs to another one. */

@@ -12,5 +12,11 @@ export const spendWindows: Migration = {
       .addColumn('buckets', 'text', (column) => column.notNull())
       .addPrimaryKeyConstraint('spend_windows_key', ['relayer_id', 'name'])
       .execute();
+    await db.schema
+      .createTable('spend_reservations')
+      .addColumn('transaction_id', 'text', (column) => column.notNull())
+      .addColumn('reserved', 'text', (column) => column.notNull())
+      .addPrimaryKeyConstraint('spend_reservations_key', ['transaction_id'])
+      .execute();
   },
 };

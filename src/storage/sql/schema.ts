@@ -340,6 +340,13 @@ export interface SpendWindowTable {
   buckets: string;
 }
 
+/** What a transaction has reserved against limits, until it has ended. */
+export interface SpendReservationTable {
+  transaction_id: string;
+  /** JSON: the window, the index of the bucket, and the amount as decimal digits, of each. */
+  reserved: string;
+}
+
 /** All tables by name. */
 /**
  * The last batches that processes have written, on PostgreSQL: after a lost connection they show whether the batch without an answer was
@@ -376,6 +383,7 @@ export interface Schema {
   batches: BatchTable;
   leases: LeaseTable;
   spend_windows: SpendWindowTable;
+  spend_reservations: SpendReservationTable;
   database_secret: DatabaseSecretTable;
   database_ids: DatabaseIdTable;
 }

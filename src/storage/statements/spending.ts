@@ -1,12 +1,16 @@
 import type { Kysely, Selectable } from 'kysely';
 import type { SpendingChanges, SpendingReads, StoredSpendWindow } from '../../core/ports/store/spending.js';
 import { BoundChange, guarded } from '../sql/bound-change.js';
-import type { Schema, SpendWindowTable } from '../sql/schema.js';
+import type { Schema, SpendReservationTable, SpendWindowTable, TransactionTable } from '../sql/schema.js';
 import { numbered, paddedToPowerOfTwo, perCount, pick, type Query, statement } from '../sql/statement.js';
 
 type Row = Selectable<SpendWindowTable>;
 
 const columns = ['relayer_id', 'name', 'version', 'buckets'] as const;
+
+type ReservationRow = Selectable<SpendReservationTable>;
+
+type EndedRow = ReservationRow & Pick<Selectable<TransactionTable>, 'relayer_id' | 'status' | 'failure_reason'>;
 
 type Names = { readonly [name: `name_${number}`]: string };
 
@@ -37,6 +41,23 @@ export function spendingStatements(db: Kysely<Schema>) {
           ),
       ),
     ),
+
+    insertReservation: statement<ReservationRow, never>('spend_reservations_insert', (values) =>
+      db.insertInto('spend_reservations').values(pick(values, ['transaction_id', 'reserved'])),
+    ),
+
+    deleteReservation: statement<{ transaction_id: string }, never>('spend_reservations_delete', (values) =>
+      db.deleteFrom('spend_reservations').where('transaction_id', '=', values.transaction_id),
+    ),
+
+    ended: statement<{ limit: number }, EndedRow>('spend_reservations_ended', (values) =>
+      db
+        .selectFrom('spend_reservations')
+        .innerJoin('transactions', 'transactions.id', 'spend_reservations.transaction_id')
+        .select(['transaction_id', 'reserved', 'relayer_id', 'status', 'failure_reason'])
+        .where('ended_at_ms', 'is not', null)
+        .limit(values.limit),
+    ),
   };
 }
 
@@ -50,6 +71,14 @@ export function spendingReads(statements: Statements, query: Query): SpendingRea
       const padded = paddedToPowerOfTwo(names);
       const rows = await query(statements.byNames(padded.length), { relayer_id: relayerId, ...numbered('name', padded) });
       return rows.map(windowFrom);
+    },
+    async endedReservations(limit) {
+      const rows = await query(statements.ended, { limit });
+      return rows.map(({ transaction_id: transactionId, relayer_id: relayerId, status, failure_reason: failureReason, reserved }) => {
+        const triples = JSON.parse(reserved) as readonly (readonly [string, number, string])[];
+        const amounts = triples.map(([window, bucket, amount]) => ({ window, bucket, amount: BigInt(amount) }));
+        return { transactionId, relayerId, status, failureReason, reserved: amounts };
+      });
     },
   };
 }
@@ -67,6 +96,13 @@ export function spendingChanges(statements: Statements): SpendingChanges {
       const step = before === null ? guarded(statements.insert, row) : guarded(statements.update, { ...row, before });
       return new BoundChange('storeSpendWindow', [step]);
     },
+    insertReservation(transactionId, reserved) {
+      const triples = reserved.map(({ window, bucket, amount }) => [window, bucket, String(amount)]);
+      const row = { transaction_id: transactionId, reserved: JSON.stringify(triples) };
+      return new BoundChange('insertReservation', [guarded(statements.insertReservation, row)]);
+    },
+    deleteReservation: (transactionId) =>
+      new BoundChange('deleteReservation', [guarded(statements.deleteReservation, { transaction_id: transactionId })]),
   };
 }
 

@@ -39,7 +39,7 @@ const sent = next(pending, { status: 'sent', nonce: 0n, liveVersion: 1 });
 
 test('journal: logs and counts each change of status, and nothing else', () => {
   const { journal, lines, counts } = recorded();
-  journal.accepted(pending, { requestId: 'r-1', traceParent });
+  journal.accepted(pending, { requestId: 'r-1', traceParent, apiKeyId: null });
   journal.moved(pending, { steps: [next(pending, { statusReason: 'waits' })] }, { transaction: pending, attempts: [] });
   journal.moved(pending, { steps: [sent], newAttempt: first }, { transaction: sent, attempts: [first] });
   const common = { relayer: 'relayer-1', transaction: id, reason: null, traceId: '0af7651916cd43dd8448eb211c80319c' };

@@ -17,7 +17,7 @@ describe('send', () => {
       told.push(view, [...rig.told]);
       return [rig.store.change.putStoredResponse(response, nowMs)];
     };
-    const origin = { requestId: 'request', traceParent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' };
+    const origin = { requestId: 'request', traceParent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01', apiKeyId: null };
     const view = await sendTransaction(rig.deps, rig.relayer, evmRequest(), { saveResponse, origin });
     assert.deepEqual(view, {
       shown: null,

@@ -11,7 +11,7 @@ import type { Relayer } from '../../../src/core/records/relayer.js';
 import { type Attempt, isFinal, type Transaction, type TransactionView } from '../../../src/core/records/transaction.js';
 import { createFeed, type Feed } from '../../../src/core/transaction/feed.js';
 import { noJournal } from '../../../src/core/transaction/journal.js';
-import type { TransactionDeps } from '../../../src/core/transaction/send-transaction.js';
+import type { SendDeps } from '../../../src/core/transaction/send-transaction.js';
 import { transactionChanges } from '../../../src/core/transaction/transaction-changes.js';
 import { openStore } from '../../../src/storage/open-store.js';
 import { evmContent, evmRelayer } from '../../support/evm.js';
@@ -33,7 +33,7 @@ export interface ChainAnswers {
 }
 
 export interface UseCaseRig {
-  readonly deps: TransactionDeps;
+  readonly deps: SendDeps;
   readonly relayer: Relayer;
   readonly store: Store;
   readonly feed: Feed;
@@ -115,7 +115,7 @@ export async function useCaseRig(answers: ChainAnswers = {}): Promise<UseCaseRig
         return after;
       },
     },
-  } as unknown as TransactionDeps;
+  } as unknown as SendDeps;
 
   const rig: UseCaseRig = {
     deps,

@@ -2,7 +2,7 @@ import { DomainError } from '../../../src/core/errors/errors.js';
 import type { Relayer } from '../../../src/core/records/relayer.js';
 import { cancelTransaction } from '../../../src/core/transaction/cancel-transaction.js';
 import { replaceTransaction } from '../../../src/core/transaction/replace-transaction.js';
-import { sendTransaction, type TransactionDeps } from '../../../src/core/transaction/send-transaction.js';
+import { type SendDeps, sendTransaction } from '../../../src/core/transaction/send-transaction.js';
 import type { DurationClock } from '../../../src/core/work/clock.js';
 import type { EventLog } from '../event-log.js';
 import type { Service } from '../service.js';
@@ -47,7 +47,7 @@ export function createCellCallers({ story, relayer, world, service, time, clock,
   let openCalls = 0;
 
   /** Calls the service until it accepts, as a caller does whose nodes are down, or show an empty account or a block that is not there. */
-  function call<T>(what: string, make: (deps: TransactionDeps) => Promise<T>, then: (result: T) => void = () => undefined): void {
+  function call<T>(what: string, make: (deps: SendDeps) => Promise<T>, then: (result: T) => void = () => undefined): void {
     log.write(what);
     const asked = service();
     openCalls += 1;

@@ -17,11 +17,12 @@ import { laneOf, type Relayer } from '../../../core/records/relayer.js';
 import type { Attempt as DomainAttempt, TransactionView } from '../../../core/records/transaction.js';
 import { cancelPendingTransactions, cancelTransaction } from '../../../core/transaction/cancel-transaction.js';
 import { findByNonce, findTransaction, findWithAttempts } from '../../../core/transaction/find-transaction.js';
+import type { Origin } from '../../../core/transaction/journal.js';
 import { minimumReplacementBid } from '../../../core/transaction/outbid.js';
 import { quoteTransaction } from '../../../core/transaction/quote-transaction.js';
 import { receiverKey } from '../../../core/transaction/receivers.js';
 import { replaceTransaction } from '../../../core/transaction/replace-transaction.js';
-import { sendTransaction, sendTransactions, type TransactionDeps } from '../../../core/transaction/send-transaction.js';
+import { type SendDeps, sendTransaction, sendTransactions } from '../../../core/transaction/send-transaction.js';
 import type { WatchDeps } from '../../../core/transaction/watch-transactions.js';
 import { type Call, callOf, principalOf, relayerOf } from '../../contract/call.js';
 import { replayable } from '../../contract/stored-response.js';
@@ -39,7 +40,7 @@ import {
 } from './transaction.js';
 import { createWaits, createWatch } from './wait.js';
 
-export type TransactionServiceDeps = TransactionDeps & {
+export type TransactionServiceDeps = SendDeps & {
   readonly store: { readonly read: WatchDeps['read'] & TransactionListReads };
   /** How long a watch may be silent. */
   readonly watchHeartbeatMs: number;
@@ -55,13 +56,16 @@ export function createTransactionService(deps: TransactionServiceDeps): ServiceI
   const waits = createWaits({ read, feed: deps.feed }, deps.shutdownSignal);
   const send = replayable(TransactionService.method.sendTransaction, async (request, context, saveResponse) => {
     const save = (sent: TransactionView) => saveResponse(() => ({ transaction: protoOfTransaction(sent) }));
-    const options = { saveResponse: save, origin: callOf(context), tags: tagsOf(request) };
+    const options = { saveResponse: save, origin: originOf(callOf(context)), tags: tagsOf(request) };
     const view = await sendTransaction(deps, relayerOf(context), contentRequestOf(request), options);
     return { transaction: protoOfTransaction(view) };
   });
   const sendTogether = replayable(TransactionService.method.sendTransactions, async (request, context, saveResponse) => {
     const responseOf = (sent: readonly TransactionView[]) => ({ transactions: sent.map(protoOfTransaction) });
-    const options = { saveResponse: (sent: readonly TransactionView[]) => saveResponse(() => responseOf(sent)), origin: callOf(context) };
+    const options = {
+      saveResponse: (sent: readonly TransactionView[]) => saveResponse(() => responseOf(sent)),
+      origin: originOf(callOf(context)),
+    };
     return responseOf(await sendTransactions(deps, relayerOf(context), wantedTransactionsOf(request), options));
   });
   const listOf = async (
@@ -180,4 +184,8 @@ function minimumPriceOf(bid: Bid | null): Pick<MessageInitShape<typeof ListAttem
   if (bid === null) return {};
   const { maxFeePerGasWei, maxPriorityFeePerGasWei } = bid;
   return { minimumReplacementPrice: { maxFeePerGas: String(maxFeePerGasWei), maxPriorityFeePerGas: String(maxPriorityFeePerGasWei) } };
+}
+
+function originOf({ requestId, traceParent, principal }: Call): Origin {
+  return { requestId, traceParent, apiKeyId: principal?.keyId ?? null };
 }

@@ -1,5 +1,6 @@
 import type { IsRefused } from '../../errors/read-all.js';
 import type { EvmCallRequest, EvmRequest } from '../../records/evm.js';
+import type { Asker, Judgement } from '../../records/judgement.js';
 import type { Relayer } from '../../records/relayer.js';
 import type { SolanaRequest } from '../../records/solana.js';
 import type { StellarRequest } from '../../records/stellar.js';
@@ -120,6 +121,8 @@ export interface RequestChain {
    * what only nodes know are checked by `draft`, which checks this, too. Calls no node.
    */
   whyForbidden(content: Content, relayer: Relayer): Refusal | null;
+  /** Returns what the relayer's rules say about content; null: it has none. Absent: the network has no rules. Calls no node. */
+  judge?(content: Content, relayer: Relayer, asker: Asker): Judgement | null;
   /** Returns the addresses that content pays or calls, as far as it shows them. Calls no node. */
   receiversOf(content: Content, account: string): readonly string[];
   /** True if a transaction with this content takes no nonce of the relayer's account. Calls no node. */

@@ -1,4 +1,5 @@
 import type { SpendWindow } from '../../records/spending-rule.js';
+import type { FailureReason, TransactionStatus } from '../../records/transaction.js';
 import type { Change } from './change.js';
 
 /** A window of a relayer's limit as it is stored. */
@@ -11,14 +12,38 @@ export interface StoredSpendWindow {
   readonly window: SpendWindow;
 }
 
+/** What a transaction has reserved in a window. */
+export interface ReservedSpend {
+  /** The name of the window. */
+  readonly window: string;
+  /** The index of its bucket. */
+  readonly bucket: number;
+  readonly amount: bigint;
+}
+
+/** What an ended transaction has reserved. */
+export interface EndedReservation {
+  readonly transactionId: string;
+  readonly relayerId: string;
+  readonly status: TransactionStatus;
+  readonly failureReason: FailureReason | null;
+  readonly reserved: readonly ReservedSpend[];
+}
+
 /** Changes of what counts against limits. */
 export interface SpendingChanges {
   /** Stores a window; fails unless the stored one has the version `before`; null: unless none is stored. */
   storeSpendWindow(next: StoredSpendWindow, before: string | null): Change;
+  /** Stores what a new transaction has reserved. */
+  insertReservation(transactionId: string, reserved: readonly ReservedSpend[]): Change;
+  /** Fails if it is gone. */
+  deleteReservation(transactionId: string): Change;
 }
 
 /** Queries of what counts against limits. */
 export interface SpendingReads {
   /** Windows of a relayer by their names; those that nothing was counted in are absent. */
   spendWindows(relayerId: string, names: readonly string[]): Promise<readonly StoredSpendWindow[]>;
+  /** What transactions that have ended have reserved, up to this number of them. */
+  endedReservations(limit: number): Promise<readonly EndedReservation[]>;
 }

@@ -24,6 +24,38 @@ const evm: EvmPolicies = {
   maxInFlight: 3,
   includeRevertData: true,
   allowTransactionSigning: true,
+  rules: [
+    {
+      id: 'payouts',
+      effect: 'allow',
+      to: ['0x70997970c51812dc3a010c7d01b50e0d17dc79c8'],
+      functions: ['transfer(address to, uint256 amount)', ''],
+      arguments: [
+        {
+          function: 'transfer(address to, uint256 amount)',
+          parameter: { name: 'amount' },
+          test: { kind: 'between', min: 1n, max: 2n ** 200n },
+        },
+        {
+          function: 'transfer(address to, uint256 amount)',
+          parameter: { index: 0 },
+          test: { kind: 'in', values: [`0x${'11'.repeat(20)}`] },
+        },
+      ],
+      maxValueWei: 0n,
+      apiKeyIds: ['bootstrap'],
+      limits: [
+        { asset: 'native', amount: 5n, windowMs: 60_000, per: 'api_key' },
+        {
+          asset: { token: '0x70997970c51812dc3a010c7d01b50e0d17dc79c8', parameter: { name: 'amount' } },
+          amount: 2n ** 100n,
+          windowMs: 86_400_000,
+          per: 'relayer',
+        },
+      ],
+    },
+    { id: 'rest', effect: 'deny', to: null, functions: null, arguments: [], maxValueWei: null, apiKeyIds: null, limits: [] },
+  ],
 };
 const stellar: StellarPolicies = {
   network: 'stellar',

@@ -1,4 +1,4 @@
-import type { SpendLimit } from '../records/spending-rule.js';
+import type { SpendLimit } from './spending-rule.js';
 
 /** An amount that counts against a limit of a rule. */
 export interface Spend {
@@ -10,18 +10,18 @@ export interface Spend {
 
 /** What the rules of a relayer say about content. */
 export type Judgement =
-  | { readonly verdict: 'allow' | 'approve'; readonly ruleId: string; readonly spends: readonly Spend[] }
+  | { readonly verdict: 'allow'; readonly ruleId: string; readonly spends: readonly Spend[] }
   /** `ruleId`: null if no rule is for it. `description` follows the field's name. */
   | { readonly verdict: 'deny'; readonly ruleId: string | null; readonly field: string; readonly description: string };
 
-/** Who asks. Null: a caller whose key is not known. */
+/** Who asks. */
 export interface Asker {
+  /** Null: the command line, or no caller. */
   readonly apiKeyId: string | null;
 }
 
 /** Returns the name of a limit's window. An amount that changes keeps the window; another length or scope begins a new one. */
 export function windowOf(ruleId: string, { asset, windowMs, per }: SpendLimit, { apiKeyId }: Asker): string {
-  const parameter = asset === 'native' ? '' : 'index' in asset.parameter ? `#${asset.parameter.index}` : `.${asset.parameter.name}`;
-  const counted = asset === 'native' ? 'native' : `${asset.token}${parameter}`;
+  const counted = asset === null || asset === 'native' ? 'native' : `${asset.token} ${JSON.stringify(asset.parameter)}`;
   return [ruleId, counted, windowMs, ...(per === 'relayer' ? [] : ['key', apiKeyId ?? ''])].join(' ');
 }

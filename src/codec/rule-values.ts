@@ -1,0 +1,132 @@
+import { create } from '@bufbuild/protobuf';
+import {
+  type ArgumentCondition,
+  ArgumentConditionSchema,
+  AssetKind,
+  type EvmRule,
+  EvmRuleSchema,
+  LimitScope,
+  RuleEffect,
+  type SpendAsset,
+  SpendAssetSchema,
+  type SpendLimit,
+  SpendLimitSchema,
+} from '../../gen/relayer/v1/rules_pb.js';
+import type {
+  ArgumentTest,
+  ArgumentCondition as DomainCondition,
+  RuleEffect as DomainEffect,
+  SpendLimit as DomainLimit,
+  EvmRule as DomainRule,
+  LimitedAsset,
+  ParameterRef,
+} from '../core/records/spending-rule.js';
+
+/** Returns a rule of a request; what is not clear in it stays so, for the check of rules. */
+export function evmRuleFromProto(rule: EvmRule): DomainRule {
+  return {
+    id: rule.id,
+    effect: rule.effect === RuleEffect.ALLOW ? 'allow' : rule.effect === RuleEffect.DENY ? 'deny' : null,
+    to: listFrom(rule.to)?.map((address) => address.toLowerCase()) ?? null,
+    functions: listFrom(rule.functions)?.map((text) => (/^0x/i.test(text) ? text.toLowerCase() : text)) ?? null,
+    arguments: rule.arguments.map(conditionFrom),
+    maxValueWei: rule.maxValue === undefined ? null : BigInt(rule.maxValue),
+    apiKeyIds: listFrom(rule.apiKeys),
+    limits: rule.limits.map(limitFrom),
+  };
+}
+
+/** Returns a rule for an answer. */
+export function protoOfEvmRule(rule: DomainRule): EvmRule {
+  return create(EvmRuleSchema, {
+    id: rule.id,
+    effect: effectOf(rule.effect),
+    to: [...(rule.to ?? [])],
+    functions: [...(rule.functions ?? [])],
+    arguments: rule.arguments.map(protoOfCondition),
+    ...(rule.maxValueWei === null ? {} : { maxValue: String(rule.maxValueWei) }),
+    apiKeys: [...(rule.apiKeyIds ?? [])],
+    limits: rule.limits.map(protoOfLimit),
+  });
+}
+
+function effectOf(effect: DomainEffect | null): RuleEffect {
+  if (effect === null) return RuleEffect.UNSPECIFIED;
+  return effect === 'allow' ? RuleEffect.ALLOW : RuleEffect.DENY;
+}
+
+function conditionFrom({ function: text, parameter, equals, in: values, min, max }: ArgumentCondition): DomainCondition {
+  const ref: ParameterRef | null =
+    parameter.case === undefined ? null : parameter.case === 'index' ? { index: parameter.value } : { name: parameter.value };
+  return { function: text, parameter: ref, test: testFrom(equals, values, min, max) };
+}
+
+function testFrom(
+  equals: string | undefined,
+  values: readonly string[],
+  min: string | undefined,
+  max: string | undefined,
+): ArgumentTest | null {
+  const isRange = min !== undefined || max !== undefined;
+  if ([min, max].some((end) => end !== undefined && !/^-?\d{1,78}$/.test(end))) return null;
+  const kinds = [equals !== undefined, values.length > 0, isRange].filter(Boolean).length;
+  if (kinds !== 1) return null;
+  if (isRange) return { kind: 'between', min: min === undefined ? null : BigInt(min), max: max === undefined ? null : BigInt(max) };
+  return {
+    kind: 'in',
+    values: (equals === undefined ? values : [equals]).map((value) => (/^0x/i.test(value) ? value.toLowerCase() : value)),
+  };
+}
+
+function protoOfCondition({ function: text, parameter, test }: DomainCondition): ArgumentCondition {
+  const ends = test?.kind === 'between' ? test : { min: null, max: null };
+  const values = test?.kind === 'in' ? test.values : [];
+  const [only] = values;
+  return create(ArgumentConditionSchema, {
+    function: text,
+    ...(parameter === null
+      ? {}
+      : { parameter: 'index' in parameter ? { case: 'index', value: parameter.index } : { case: 'name', value: parameter.name } }),
+    ...(values.length === 1 && only !== undefined ? { equals: only } : { in: [...values] }),
+    ...(ends.min === null ? {} : { min: String(ends.min) }),
+    ...(ends.max === null ? {} : { max: String(ends.max) }),
+  });
+}
+
+function limitFrom({ asset, amount, windowSeconds, per }: SpendLimit): DomainLimit {
+  return {
+    asset: assetFrom(asset),
+    amount: amount === '' ? 0n : BigInt(amount),
+    windowMs: windowSeconds * 1_000,
+    per: per === LimitScope.API_KEY ? 'api_key' : 'relayer',
+  };
+}
+
+/** The place of a parameter in digits, or its name, which begins with none. */
+function assetFrom(asset: SpendAsset | undefined): LimitedAsset | null {
+  const { kind, token, argument } = asset ?? {};
+  if (kind === AssetKind.NATIVE) return token === undefined && argument === undefined ? 'native' : null;
+  if (token === undefined || argument === undefined || argument === '') return null;
+  return { token: token.toLowerCase(), parameter: /^\d{1,3}$/.test(argument) ? { index: Number(argument) } : { name: argument } };
+}
+
+function protoOfLimit({ asset, amount, windowMs, per }: DomainLimit): SpendLimit {
+  return create(SpendLimitSchema, {
+    asset: protoOfAsset(asset),
+    amount: String(amount),
+    windowSeconds: windowMs / 1_000,
+    per: per === 'api_key' ? LimitScope.API_KEY : LimitScope.RELAYER,
+  });
+}
+
+function protoOfAsset(asset: LimitedAsset | null): SpendAsset {
+  if (asset === null) return create(SpendAssetSchema, {});
+  if (asset === 'native') return create(SpendAssetSchema, { kind: AssetKind.NATIVE });
+  const { token, parameter } = asset;
+  return create(SpendAssetSchema, { token, argument: 'index' in parameter ? String(parameter.index) : parameter.name });
+}
+
+/** Protobuf cannot distinguish an empty list from none; JSON refuses an empty one earlier. */
+function listFrom(list: readonly string[]): readonly string[] | null {
+  return list.length === 0 ? null : list;
+}
