@@ -22,7 +22,6 @@ import { systemIds } from '../core/records/ids.js';
 import type { Relayer } from '../core/records/relayer.js';
 import { createDirectory } from '../core/relayer/create-directory.js';
 import { createReadAccountAtNodes } from '../core/relayer/view-lane.js';
-import { createSpendLedger } from '../core/rules/spend-ledger.js';
 import { definitionFromPin } from '../core/signer/hosted-key.js';
 import { createSigners } from '../core/signer/signers.js';
 import { createFeed } from '../core/transaction/feed.js';
@@ -195,7 +194,6 @@ export async function startApp(
         journal,
         clock: agreedClock,
         ids: systemIds,
-        ledger: createSpendLedger({ store, clock: agreedClock, ids: systemIds }),
         keccak256,
         secretBox,
         allowPrivateTargets: settings.webhookAllowPrivate,

@@ -14,6 +14,7 @@ import type { RecordEvent, RecordRelayerState } from '../core/ports/record-event
 import type { Changes, Store } from '../core/ports/store/store.js';
 import { systemIds } from '../core/records/ids.js';
 import type { Relayer } from '../core/records/relayer.js';
+import { startSpendReleases } from '../core/rules/release-spends.js';
 import { startTransactionCleaner } from '../core/transaction/transaction-cleaner.js';
 import { type AgeClock, openAgeClock } from '../core/work/age-clock.js';
 import { type Clock, createAgreedClock, monotonicMs } from '../core/work/clock.js';
@@ -129,6 +130,7 @@ export async function startHousekeeping(
   });
   const cleaners = createCleaners([
     () => ageClock.startStoring(),
+    () => startSpendReleases({ store, ids: systemIds, log }),
     () => startStoredResponseCleaner({ store, clock: ageClock, log }),
     () => startRetention({ store, clock: ageClock, log, retentionDays: settings.webhookRetentionDays }),
     ...(settings.transactionExpirationHours === null

@@ -3,21 +3,27 @@ import type { Chain } from '../ports/chain/chain.js';
 import type { ContentRequest } from '../ports/chain/requests.js';
 import type { Move } from '../ports/lanes.js';
 import type { SaveResponse } from '../ports/store/stored-responses.js';
+import type { Asker, Spend } from '../records/judgement.js';
 import { type Relayer, requireActive } from '../records/relayer.js';
 import { type Content, isSigned, type OpenTransaction, type Transaction, type TransactionView } from '../records/transaction.js';
+import { allowedSpends } from './allowed-spends.js';
 import { findWithAttempts } from './find-transaction.js';
 import { replacedInPlace, replacementQueued, requireInTime, requireRevision, requireWaiting } from './lifecycle.js';
 import { outbid, type Replacement } from './outbid.js';
 import { receiverKeys } from './receivers.js';
-import type { TransactionDeps } from './send-transaction.js';
+import type { SendDeps } from './send-transaction.js';
 import { viewOf } from './transaction-changes.js';
 import { readValidUntil } from './valid-until.js';
+
+/** No caller. */
+const noAsker: Asker = { apiKeyId: null };
 
 /** How to replace. */
 export interface ReplaceOptions {
   /** The revision that the transaction must have; null: any. */
   readonly expectedRevision?: bigint | null;
   readonly saveResponse?: SaveResponse<TransactionView>;
+  readonly asker?: Asker;
 }
 
 /** Throws 400 if the new content could be mined beside the earlier attempts instead of in their place. */
@@ -40,11 +46,11 @@ function requireSameSlot(chain: Chain, transaction: Transaction, content: Conten
  * `SIGNER_UNAVAILABLE` with nothing changed.
  */
 export async function replaceTransaction(
-  deps: TransactionDeps,
+  deps: SendDeps,
   relayer: Relayer,
   transactionId: string,
   request: ContentRequest,
-  { expectedRevision = null, saveResponse }: ReplaceOptions = {},
+  { expectedRevision = null, saveResponse, asker = noAsker }: ReplaceOptions = {},
 ): Promise<TransactionView> {
   const chain = deps.directory.chainOf(relayer);
   const asConfigured = () => deps.directory.relayer(relayer.id) ?? relayer;
@@ -63,6 +69,8 @@ export async function replaceTransaction(
   const replacementOf = ({ transaction }: OpenTransaction): Replacement => {
     const { content, validUntilMs } = wantedOver(transaction.queued ?? transaction.content);
     requireSameSlot(chain, transaction, content);
+    // The relayer's rules may have changed since it was reserved.
+    allowedSpends(chain, content, asConfigured(), asker);
     return { content, validUntilMs: validUntilMs ?? transaction.validUntilMs, receivers: receiverKeys(chain, content, relayer.address) };
   };
   const mustQueue = ({ transaction }: OpenTransaction) =>
@@ -90,10 +98,34 @@ export async function replaceTransaction(
     const seen = await findWithAttempts(deps.store.read, relayer.id, transactionId);
     const { transaction } = seen;
     require(seen);
+    const { content } = wantedOver(transaction.queued ?? transaction.content);
+    await reserveMore(deps, seen, allowedSpends(chain, content, asConfigured(), asker));
     const replaced =
       !isSigned(transaction) || mustQueue(seen)
         ? await deps.lanes.move(transaction, withoutNodes)
         : await outbidBy(seen, replacementOf(seen));
     if (replaced !== null) return viewOf(replaced);
   }
+}
+
+/**
+ * Reserves what a replacement may spend beyond what its transaction has reserved: until one of them has won, the greater amount counts. What
+ * is reserved for a replacement that fails counts until its transaction has ended.
+ */
+async function reserveMore({ store, ledger }: SendDeps, { transaction }: OpenTransaction, spends: readonly Spend[]): Promise<void> {
+  if (spends.length === 0) return;
+  const before = await store.read.reservation(transaction.id);
+  const more = spends.flatMap((spend) => {
+    const reserved = (before ?? []).filter(({ window }) => window === spend.window).reduce((sum, { amount }) => sum + amount, 0n);
+    return spend.amount > reserved ? [{ ...spend, amount: spend.amount - reserved }] : [];
+  });
+  if (more.length === 0) return;
+  await ledger.withReserved(transaction.relayerId, more, ({ changes, reserved }) => {
+    const all = [...(before ?? []), ...reserved];
+    const { insertReservation, updateReservation } = store.change;
+    return store.commit([
+      ...changes,
+      before === undefined ? insertReservation(transaction.id, all) : updateReservation(transaction.id, all, before),
+    ]);
+  });
 }

@@ -7,7 +7,7 @@ import type { Lanes } from '../ports/lanes.js';
 import type { RecordEvent } from '../ports/record-event.js';
 import type { AttemptChanges, AttemptReads } from '../ports/store/attempts.js';
 import { type Change, ConflictError, StoreAwayError } from '../ports/store/change.js';
-import type { ReservedSpend, SpendingChanges } from '../ports/store/spending.js';
+import type { ReservedSpend, SpendingChanges, SpendingReads } from '../ports/store/spending.js';
 import type { StoreFor } from '../ports/store/store.js';
 import type { SaveResponse } from '../ports/store/stored-responses.js';
 import type { TransactionChanges, TransactionReads } from '../ports/store/transactions.js';
@@ -39,7 +39,10 @@ export interface TransactionDeps {
 
 /** The dependencies of what accepts content. */
 export interface SendDeps extends TransactionDeps {
-  readonly store: TransactionDeps['store'] & StoreFor<unknown, Pick<SpendingChanges, 'insertReservation'>>;
+  readonly store: StoreFor<
+    AttemptReads & TransactionReads & Pick<SpendingReads, 'reservation'>,
+    AttemptChanges & TransactionChanges & Pick<SpendingChanges, 'insertReservation' | 'updateReservation'>
+  >;
   readonly ledger: SpendLedger;
 }
 

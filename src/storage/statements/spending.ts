@@ -1,5 +1,5 @@
 import type { Kysely, Selectable } from 'kysely';
-import type { SpendingChanges, SpendingReads, StoredSpendWindow } from '../../core/ports/store/spending.js';
+import type { ReservedSpend, SpendingChanges, SpendingReads, StoredSpendWindow } from '../../core/ports/store/spending.js';
 import { BoundChange, guarded } from '../sql/bound-change.js';
 import type { Schema, SpendReservationTable, SpendWindowTable, TransactionTable } from '../sql/schema.js';
 import { numbered, paddedToPowerOfTwo, perCount, pick, type Query, statement } from '../sql/statement.js';
@@ -46,6 +46,18 @@ export function spendingStatements(db: Kysely<Schema>) {
       db.insertInto('spend_reservations').values(pick(values, ['transaction_id', 'reserved'])),
     ),
 
+    updateReservation: statement<ReservationRow & { before: string }, never>('spend_reservations_update', (values) =>
+      db
+        .updateTable('spend_reservations')
+        .set({ reserved: values.reserved })
+        .where('transaction_id', '=', values.transaction_id)
+        .where('reserved', '=', values.before),
+    ),
+
+    reservation: statement<{ transaction_id: string }, Pick<ReservationRow, 'reserved'>>('spend_reservations_by_id', (values) =>
+      db.selectFrom('spend_reservations').select('reserved').where('transaction_id', '=', values.transaction_id),
+    ),
+
     deleteReservation: statement<{ transaction_id: string }, never>('spend_reservations_delete', (values) =>
       db.deleteFrom('spend_reservations').where('transaction_id', '=', values.transaction_id),
     ),
@@ -72,12 +84,14 @@ export function spendingReads(statements: Statements, query: Query): SpendingRea
       const rows = await query(statements.byNames(padded.length), { relayer_id: relayerId, ...numbered('name', padded) });
       return rows.map(windowFrom);
     },
+    async reservation(transactionId) {
+      const [row] = await query(statements.reservation, { transaction_id: transactionId });
+      return row && reservedFrom(row.reserved);
+    },
     async endedReservations(limit) {
       const rows = await query(statements.ended, { limit });
       return rows.map(({ transaction_id: transactionId, relayer_id: relayerId, status, failure_reason: failureReason, reserved }) => {
-        const triples = JSON.parse(reserved) as readonly (readonly [string, number, string])[];
-        const amounts = triples.map(([window, bucket, amount]) => ({ window, bucket, amount: BigInt(amount) }));
-        return { transactionId, relayerId, status, failureReason, reserved: amounts };
+        return { transactionId, relayerId, status, failureReason, reserved: reservedFrom(reserved) };
       });
     },
   };
@@ -97,9 +111,12 @@ export function spendingChanges(statements: Statements): SpendingChanges {
       return new BoundChange('storeSpendWindow', [step]);
     },
     insertReservation(transactionId, reserved) {
-      const triples = reserved.map(({ window, bucket, amount }) => [window, bucket, String(amount)]);
-      const row = { transaction_id: transactionId, reserved: JSON.stringify(triples) };
+      const row = { transaction_id: transactionId, reserved: reservedText(reserved) };
       return new BoundChange('insertReservation', [guarded(statements.insertReservation, row)]);
+    },
+    updateReservation(transactionId, next, before) {
+      const values = { transaction_id: transactionId, reserved: reservedText(next), before: reservedText(before) };
+      return new BoundChange('updateReservation', [guarded(statements.updateReservation, values)]);
     },
     deleteReservation: (transactionId) =>
       new BoundChange('deleteReservation', [guarded(statements.deleteReservation, { transaction_id: transactionId })]),
@@ -109,4 +126,13 @@ export function spendingChanges(statements: Statements): SpendingChanges {
 function windowFrom({ relayer_id: relayerId, name, version, buckets }: Row): StoredSpendWindow {
   const pairs = JSON.parse(buckets) as readonly (readonly [number, string])[];
   return { relayerId, name, version, window: pairs.map(([index, amount]) => ({ index, amount: BigInt(amount) })) };
+}
+
+function reservedText(reserved: readonly ReservedSpend[]): string {
+  return JSON.stringify(reserved.map(({ window, bucket, amount }) => [window, bucket, String(amount)]));
+}
+
+function reservedFrom(text: string): readonly ReservedSpend[] {
+  const triples = JSON.parse(text) as readonly (readonly [string, number, string])[];
+  return triples.map(([window, bucket, amount]) => ({ window, bucket, amount: BigInt(amount) }));
 }

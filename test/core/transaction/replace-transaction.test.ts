@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import type { OpenTransaction, Transaction } from '../../../src/core/records/transaction.js';
 import { replaceTransaction } from '../../../src/core/transaction/replace-transaction.js';
-import type { TransactionDeps } from '../../../src/core/transaction/send-transaction.js';
+import type { SendDeps } from '../../../src/core/transaction/send-transaction.js';
 import { openStore } from '../../../src/storage/open-store.js';
 import { stellarRelayer, stellarRequest } from '../../support/stellar.js';
 import { anAttempt, aTransaction, next, silentLog } from '../../support/stored-samples.js';
@@ -33,7 +33,7 @@ async function replaceSigned(nonce: bigint | null, isUnsequenced: boolean): Prom
     clock: { nowMs: () => 1_763_600_000_000 },
     directory: { chainOf: () => chain, relayer: () => relayer },
     lanes: { move: async (_: Transaction, decide: (current: OpenTransaction) => unknown) => assert.fail(String(decide(await current()))) },
-  } as unknown as TransactionDeps;
+  } as unknown as SendDeps;
   const refusal = await replaceTransaction(deps, relayer, 't', stellarRequest()).catch((error: unknown) => error);
   await store.close();
   return refusal;

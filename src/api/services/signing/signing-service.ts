@@ -41,6 +41,13 @@ function notSupported({ id, networkType }: Relayer): DomainError {
   return new DomainError('invalid', 'NOT_SUPPORTED_ON_NETWORK', sentence, { metadata: { relayer_id: id, network_type: networkType } });
 }
 
+/** Throws `forbidden` POLICY_DENIED if the relayer has spending rules, which a signature would walk past. */
+function requireSigning({ id, policies }: Relayer): void {
+  if (policies.network !== 'evm' || policies.rules === null) return;
+  const sentence = `relayer ${id} has rules about what it sends, so it signs nothing that it does not send itself`;
+  throw new DomainError('forbidden', 'POLICY_DENIED', sentence, { metadata: { relayer_id: id } });
+}
+
 /** Hex digits after `0x`. */
 function prefixed(hex: string): string {
   return hex.startsWith('0x') ? hex.toLowerCase() : `0x${hex.toLowerCase()}`;
@@ -67,6 +74,7 @@ export interface SigningServiceDeps {
 /** Implements `relayer.v1.SigningService`. */
 export function createSigningService(deps: SigningServiceDeps): ServiceImpl<typeof SigningService> {
   function evmSignerOf(relayer: Relayer): Secp256k1Signer {
+    requireSigning(relayer);
     const signer = deps.directory.signerOf(relayer);
     if (signer.curve !== 'secp256k1') throw notSupported(relayer);
     return signer;
@@ -92,6 +100,7 @@ export function createSigningService(deps: SigningServiceDeps): ServiceImpl<type
     },
     async signTransaction({ transaction }, context) {
       const relayer = relayerOf(context);
+      requireSigning(relayer);
       const { signForeign } = deps.directory.chainOf(relayer);
       // The gate rejects relayers of other network types.
       if (signForeign === null || transaction.case === undefined)

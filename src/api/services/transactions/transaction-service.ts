@@ -15,6 +15,7 @@ import type { TransactionFilter, TransactionListReads } from '../../../core/port
 import { mayUseRelayer } from '../../../core/records/principal.js';
 import { laneOf, type Relayer } from '../../../core/records/relayer.js';
 import type { Attempt as DomainAttempt, TransactionView } from '../../../core/records/transaction.js';
+import { createSpendLedger, type SpendLedgerDeps } from '../../../core/rules/spend-ledger.js';
 import { cancelPendingTransactions, cancelTransaction } from '../../../core/transaction/cancel-transaction.js';
 import { findByNonce, findTransaction, findWithAttempts } from '../../../core/transaction/find-transaction.js';
 import type { Origin } from '../../../core/transaction/journal.js';
@@ -40,8 +41,8 @@ import {
 } from './transaction.js';
 import { createWaits, createWatch } from './wait.js';
 
-export type TransactionServiceDeps = SendDeps & {
-  readonly store: { readonly read: WatchDeps['read'] & TransactionListReads };
+export type TransactionServiceDeps = Omit<SendDeps, 'ledger'> & {
+  readonly store: SpendLedgerDeps['store'] & { readonly read: WatchDeps['read'] & TransactionListReads };
   /** How long a watch may be silent. */
   readonly watchHeartbeatMs: number;
   /** Aborts when the service begins to stop, which ends all waits. */
@@ -53,11 +54,12 @@ type ListRequest = ListTransactionsRequest | FindTransactionsRequest;
 /** Implements `relayer.v1.TransactionService`. */
 export function createTransactionService(deps: TransactionServiceDeps): ServiceImpl<typeof TransactionService> {
   const { read } = deps.store;
+  const sending: SendDeps = { ...deps, ledger: createSpendLedger(deps) };
   const waits = createWaits({ read, feed: deps.feed }, deps.shutdownSignal);
   const send = replayable(TransactionService.method.sendTransaction, async (request, context, saveResponse) => {
     const save = (sent: TransactionView) => saveResponse(() => ({ transaction: protoOfTransaction(sent) }));
     const options = { saveResponse: save, origin: originOf(callOf(context)), tags: tagsOf(request) };
-    const view = await sendTransaction(deps, relayerOf(context), contentRequestOf(request), options);
+    const view = await sendTransaction(sending, relayerOf(context), contentRequestOf(request), options);
     return { transaction: protoOfTransaction(view) };
   });
   const sendTogether = replayable(TransactionService.method.sendTransactions, async (request, context, saveResponse) => {
@@ -66,7 +68,7 @@ export function createTransactionService(deps: TransactionServiceDeps): ServiceI
       saveResponse: (sent: readonly TransactionView[]) => saveResponse(() => responseOf(sent)),
       origin: originOf(callOf(context)),
     };
-    return responseOf(await sendTransactions(deps, relayerOf(context), wantedTransactionsOf(request), options));
+    return responseOf(await sendTransactions(sending, relayerOf(context), wantedTransactionsOf(request), options));
   });
   const listOf = async (
     request: ListRequest,
@@ -88,8 +90,9 @@ export function createTransactionService(deps: TransactionServiceDeps): ServiceI
     const wanted = contentRequestOf(request);
     if (wanted.network === 'evm' && wanted.to === undefined)
       callOf(context).warnings.push({ level: 'warn', message: 'to is not set, so the replacement creates a contract' });
-    const view = await replaceTransaction(deps, relayerOf(context), request.transactionId, wanted, {
+    const view = await replaceTransaction(sending, relayerOf(context), request.transactionId, wanted, {
       expectedRevision: request.expectedRevision ?? null,
+      asker: originOf(callOf(context)),
       saveResponse: (replaced) => saveResponse(() => ({ transaction: protoOfTransaction(replaced) })),
     });
     return { transaction: protoOfTransaction(view) };

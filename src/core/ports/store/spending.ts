@@ -34,8 +34,10 @@ export interface EndedReservation {
 export interface SpendingChanges {
   /** Stores a window; fails unless the stored one has the version `before`; null: unless none is stored. */
   storeSpendWindow(next: StoredSpendWindow, before: string | null): Change;
-  /** Stores what a new transaction has reserved. */
+  /** Stores what a transaction has reserved, of which nothing is stored yet. */
   insertReservation(transactionId: string, reserved: readonly ReservedSpend[]): Change;
+  /** Stores what a transaction has reserved; fails unless `before` is stored. */
+  updateReservation(transactionId: string, next: readonly ReservedSpend[], before: readonly ReservedSpend[]): Change;
   /** Fails if it is gone. */
   deleteReservation(transactionId: string): Change;
 }
@@ -44,6 +46,8 @@ export interface SpendingChanges {
 export interface SpendingReads {
   /** Windows of a relayer by their names; those that nothing was counted in are absent. */
   spendWindows(relayerId: string, names: readonly string[]): Promise<readonly StoredSpendWindow[]>;
+  /** What a transaction has reserved; undefined: nothing, or it has ended. */
+  reservation(transactionId: string): Promise<readonly ReservedSpend[] | undefined>;
   /** What transactions that have ended have reserved, up to this number of them. */
   endedReservations(limit: number): Promise<readonly EndedReservation[]>;
 }

@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { Interface, parseEther } from 'ethers';
+import { type Anvil, startAnvil } from '../support/anvil.js';
+import { rest } from '../support/callers.js';
+import { createServiceHome, type RunningService, type ServiceHome, startService } from '../support/service.js';
+import { waitFor } from '../support/wait-for.js';
+
+const receiver = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
+const stranger = '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC';
+const token = '0x5FbDB2315678afecb367f032d93F642f64180aa3';
+const transfer = 'transfer(address to, uint256 amount)';
+const erc20 = new Interface([`function ${transfer}`]);
+
+describe('spending rules over REST', () => {
+  let anvil: Anvil;
+  let home: ServiceHome;
+  let service: RunningService;
+
+  before(async () => {
+    anvil = await startAnvil();
+    home = await createServiceHome({ rpcUrl: anvil.url });
+    await anvil.rpc('anvil_setBalance', [home.address, `0x${parseEther('10').toString(16)}`]);
+    service = await startService(home);
+  });
+  after(async () => {
+    await service?.stop();
+    await anvil?.stop();
+    await home?.remove();
+  });
+
+  const path = () => `/relayers/${home.relayerId}`;
+  const send = (body: object) => rest(service.baseUrl, 'POST', `${path()}/transactions`, { gas_limit: 100_000, ...body });
+  const pay = (value: number, to = receiver) => send({ to, value });
+  const setRules = async (rules: readonly object[] | null) => {
+    const { status, text, body } = await rest(service.baseUrl, 'PATCH', path(), { policies: { rules } });
+    assert.equal(status, 200, text);
+    return body.data.policies.rules;
+  };
+  const until = (id: string, status: string) =>
+    waitFor(`${id} to be ${status}`, async () => {
+      const { body } = await rest(service.baseUrl, 'GET', `${path()}/transactions/${id}`);
+      return body.data.status === status ? body.data : undefined;
+    });
+
+  it('what a caller sets it reads, and each mistake is named by its path', async () => {
+    const rules = [
+      {
+        id: 'payouts',
+        effect: 'allow',
+        to: [token.toLowerCase()],
+        functions: [transfer],
+        arguments: [
+          { function: transfer, name: 'to', equals: receiver.toLowerCase() },
+          { function: transfer, index: 1, min: '1', max: '1000' },
+        ],
+        max_value: 0,
+        api_keys: ['bootstrap'],
+        limits: [{ asset: { token: token.toLowerCase(), argument: 'amount' }, amount: 1500, window_seconds: 3600, per: 'relayer' }],
+      },
+    ];
+    assert.deepEqual(await setRules(rules), rules);
+    const [rule] = rules;
+    const wrong = { ...rule, id: 'payouts', functions: ['transfer(adress)'], limits: [{ asset: 'native', amount: 1, window_seconds: 60 }] };
+    const { status, body } = await rest(service.baseUrl, 'PATCH', path(), { policies: { rules: [rule, wrong] } });
+    assert.equal(status, 400);
+    assert.match(body.error, /policies\.rules\[1\]\.id is payouts, which rules\[0\] has already/);
+    assert.match(body.error, /policies\.rules\[1\]\.functions\[0\] has a parameter|has the type/);
+  });
+
+  it('a call is judged by its function, arguments and value', async () => {
+    const call = (to: string, amount: bigint, value = 0) =>
+      send({ to: token, value, data: erc20.encodeFunctionData('transfer', [to, amount]) });
+    for (const [refused, why] of [
+      [await call(stranger, 5n), 'data'],
+      [await call(receiver, 1_001n), 'data'],
+      [await call(receiver, 5n, 1), 'value'],
+      [await pay(1), 'to'],
+      [await send({ to: token, value: 0, data: '0xdeadbeef' }), 'data'],
+    ] as const) {
+      assert.equal(refused.status, 403, refused.text);
+      assert.match(refused.body.error, new RegExp(`^${why} is allowed by no rule of the relayer`));
+    }
+    const dirty = erc20.encodeFunctionData('transfer', [receiver, 5n]).replace('0xa9059cbb00', '0xa9059cbbff');
+    assert.match((await send({ to: token, value: 0, data: dirty })).body.error, /^data is not encoded as arguments of transfer/);
+    assert.equal((await call(receiver, 1_000n)).status, 200);
+    const over = await call(receiver, 600n);
+    assert.equal(over.status, 403, over.text);
+    assert.match(over.body.error, /^the rule payouts allows 1500 .* of which 500 are left; this needs 600$/);
+    assert.ok(Number(over.headers.get('retry-after')) > 3_000, 'it says when there is room');
+    assert.equal((await call(receiver, 500n)).status, 200);
+  });
+
+  it('many callers at once never pass a limit, and what is not spent is free again', async () => {
+    await anvil.rpc('evm_setAutomine', [false]);
+    const limit = { asset: 'native', amount: 1000, window_seconds: 3600, per: 'relayer' };
+    await setRules([{ id: 'small', effect: 'allow', to: [receiver], limits: [limit] }]);
+    const answers = await Promise.all(Array.from({ length: 60 }, () => pay(30)));
+    const accepted = answers.filter(({ status }) => status === 200);
+    assert.equal(accepted.length, 33, 'as many as fit');
+    assert.ok(answers.every(({ status }) => status === 200 || status === 403));
+    const [first] = accepted;
+    const id = first?.body.data.id;
+    const raised = await rest(service.baseUrl, 'PUT', `${path()}/transactions/${id}`, { to: receiver, value: 40, speed: 'fast' });
+    assert.equal(raised.status, 200, raised.text);
+    assert.equal((await pay(1)).status, 403, 'the replacement took the rest');
+    const tooMuch = await rest(service.baseUrl, 'PUT', `${path()}/transactions/${id}`, { to: receiver, value: 41, speed: 'fastest' });
+    assert.equal(tooMuch.status, 403, tooMuch.text);
+    assert.equal((await rest(service.baseUrl, 'DELETE', `${path()}/transactions/${id}`)).status, 200);
+    await anvil.rpc('evm_setIntervalMining', [1]);
+    await until(id, 'canceled');
+    const again = await waitFor('what was canceled to be free', async () => {
+      const answer = await pay(40);
+      return answer.status === 200 ? answer : undefined;
+    });
+    await until(again.body.data.id, 'confirmed');
+    assert.equal((await pay(1)).status, 403, 'what was spent counts on');
+  });
+
+  it('a relayer with rules signs nothing that it does not send', async () => {
+    for (const [way, body] of [
+      ['sign', { message: 'hello' }],
+      ['sign-typed-data', { domain_separator: '11'.repeat(32), hash_struct_message: '22'.repeat(32) }],
+    ] as const) {
+      const { status, body: answer } = await rest(service.baseUrl, 'POST', `${path()}/${way}`, body);
+      assert.deepEqual([status, answer.success], [403, false]);
+      assert.match(answer.error, /signs nothing that it does not send itself$/);
+    }
+    await setRules(null);
+    assert.equal((await rest(service.baseUrl, 'POST', `${path()}/sign`, { message: 'hello' })).status, 200);
+    assert.equal((await pay(5000)).status, 200);
+  });
+});
