@@ -55,7 +55,7 @@ function effectOf(effect: DomainEffect | null): RuleEffect {
   return effect === 'allow' ? RuleEffect.ALLOW : RuleEffect.DENY;
 }
 
-function conditionFrom({ function: text, parameter, equals, in: values, min, max }: ArgumentCondition): DomainCondition {
+function conditionFrom({ functionSignature: text, parameter, equals, anyOf: values, min, max }: ArgumentCondition): DomainCondition {
   const ref: ParameterRef | null =
     parameter.case === undefined ? null : parameter.case === 'index' ? { index: parameter.value } : { name: parameter.value };
   return { function: text, parameter: ref, test: testFrom(equals, values, min, max) };
@@ -68,7 +68,6 @@ function testFrom(
   max: string | undefined,
 ): ArgumentTest | null {
   const isRange = min !== undefined || max !== undefined;
-  if ([min, max].some((end) => end !== undefined && !/^-?\d{1,78}$/.test(end))) return null;
   const kinds = [equals !== undefined, values.length > 0, isRange].filter(Boolean).length;
   if (kinds !== 1) return null;
   if (isRange) return { kind: 'between', min: min === undefined ? null : BigInt(min), max: max === undefined ? null : BigInt(max) };
@@ -83,11 +82,11 @@ function protoOfCondition({ function: text, parameter, test }: DomainCondition):
   const values = test?.kind === 'in' ? test.values : [];
   const [only] = values;
   return create(ArgumentConditionSchema, {
-    function: text,
+    functionSignature: text,
     ...(parameter === null
       ? {}
       : { parameter: 'index' in parameter ? { case: 'index', value: parameter.index } : { case: 'name', value: parameter.name } }),
-    ...(values.length === 1 && only !== undefined ? { equals: only } : { in: [...values] }),
+    ...(values.length === 1 && only !== undefined ? { equals: only } : { anyOf: [...values] }),
     ...(ends.min === null ? {} : { min: String(ends.min) }),
     ...(ends.max === null ? {} : { max: String(ends.max) }),
   });

@@ -82,6 +82,7 @@ test('config file: fills in defaults', async () => {
           network: 'evm',
           minBalanceWei: 1n,
           gasPriceCapWei: null,
+          rules: null,
           whitelistReceivers: null,
           eip1559Pricing: true,
           gasLimitEstimation: true,

@@ -212,6 +212,7 @@ it('config file: loads the files and variables of OpenZeppelin Relayer unchanged
     network: 'evm',
     minBalanceWei: 10n ** 18n,
     gasPriceCapWei: 500_000_000_000n,
+    rules: null,
     whitelistReceivers: ['0x70997970c51812dc3a010c7d01b50e0d17dc79c8'],
     eip1559Pricing: true,
     gasLimitEstimation: true,

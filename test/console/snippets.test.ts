@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import {
   clone,
@@ -15,6 +16,7 @@ import {
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import fc from 'fast-check';
 import { Speed } from '../../gen/relayer/v1/evm_pb.js';
+import { EvmRuleSchema } from '../../gen/relayer/v1/rules_pb.js';
 import {
   SignDataRequestSchema,
   SignTransactionRequestSchema,
@@ -29,7 +31,7 @@ import {
 import { CodecCompiler } from '../../src/codec/message-codec.js';
 import { readObject } from '../../src/codec/object-codec.js';
 import { Reading } from '../../src/codec/reading.js';
-import { codeQuoted, type SnippetRequest, shellQuoted, snippetsOf } from '../../src/console/text/snippets.js';
+import { codeQuoted, restJsonOf, type SnippetRequest, shellQuoted, snippetsOf } from '../../src/console/text/snippets.js';
 import { jsonFromText } from '../../src/json/json-reader.js';
 import type { JsonObject } from '../../src/json/json-value.js';
 
@@ -268,6 +270,18 @@ describe('calls to copy from the console', () => {
       }),
       runs,
     );
+  });
+
+  it('spending rules: the examples of their page are shown in a form that REST reads back', () => {
+    const page = readFileSync('docs/spending-rules.md', 'utf8');
+    const rules = [...page.matchAll(/```json\n([^`]+)```/g)].flatMap(([, json = '']) => JSON.parse(json) as JsonValue[]);
+    assert.ok(rules.length >= 5);
+    for (const rule of rules) {
+      const message = fromRest(EvmRuleSchema, JSON.stringify(rule), create(EvmRuleSchema));
+      const shown = restJsonOf(EvmRuleSchema, message);
+      isSame(EvmRuleSchema, fromRest(EvmRuleSchema, shown, message), message, shown);
+      assert.doesNotMatch(shown, /RULE_EFFECT|"kind"/);
+    }
   });
 
   it('curl: a replacement has the expected revision in If-Match', () => {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import { Interface, parseEther } from 'ethers';
 import { type Anvil, startAnvil } from '../support/anvil.js';
@@ -42,6 +43,14 @@ describe('spending rules over REST', () => {
       const { body } = await rest(service.baseUrl, 'GET', `${path()}/transactions/${id}`);
       return body.data.status === status ? body.data : undefined;
     });
+
+  it('the examples of the page are accepted', async () => {
+    const examples = [...readFileSync('docs/spending-rules.md', 'utf8').matchAll(/```json\n([^`]+)```/g)].map(([, json = '']) =>
+      JSON.parse(json),
+    );
+    assert.ok(examples.length >= 4);
+    for (const example of examples) await setRules(example);
+  });
 
   it('what a caller sets it reads, and each mistake is named by its path', async () => {
     const rules = [

@@ -13,7 +13,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file relayer/v1/rules.proto.
  */
 export const file_relayer_v1_rules: GenFile = /*@__PURE__*/
-  fileDesc("ChZyZWxheWVyL3YxL3J1bGVzLnByb3RvEgpyZWxheWVyLnYxItcCCgdFdm1SdWxlEh0KAmlkGAEgASgJQhHS8xgNUAGqAQhlbnRyeV9pZBIuCgZlZmZlY3QYAiABKA4yFi5yZWxheWVyLnYxLlJ1bGVFZmZlY3RCBtLzGAJQARIkCgJ0bxgDIAMoCUIY0vMYFFgBqgELZXZtX2FkZHJlc3PIAegHEh0KCWZ1bmN0aW9ucxgEIAMoCUIK0vMYBlgByAHoBxI5Cglhcmd1bWVudHMYBSADKAsyHS5yZWxheWVyLnYxLkFyZ3VtZW50Q29uZGl0aW9uQgfS8xgDyAEgEiAKCW1heF92YWx1ZRgGIAEoCUII0vMYBAgBEAFIAIgBARIcCghhcGlfa2V5cxgHIAMoCUIK0vMYBlgByAHoBxIvCgZsaW1pdHMYCCADKAsyFi5yZWxheWVyLnYxLlNwZW5kTGltaXRCB9LzGAPIAQhCDAoKX21heF92YWx1ZSLYAQoRQXJndW1lbnRDb25kaXRpb24SGAoIZnVuY3Rpb24YASABKAlCBtLzGAJQARIYCgVpbmRleBgCIAEoDUIH0vMYA0D/AUgAEg4KBG5hbWUYAyABKAlIABITCgZlcXVhbHMYBCABKAlIAYgBARIWCgJpbhgFIAMoCUIK0vMYBlgByAHoBxIQCgNtaW4YBiABKAlIAogBARIQCgNtYXgYByABKAlIA4gBAUITCglwYXJhbWV0ZXISBtrzGAIwAUIJCgdfZXF1YWxzQgYKBF9taW5CBgoEX21heCKbAQoKU3BlbmRMaW1pdBIlCgVhc3NldBgBIAEoCzIWLnJlbGF5ZXIudjEuU3BlbmRBc3NldBIaCgZhbW91bnQYAiABKAlCCtLzGAYIARABUAESJQoOd2luZG93X3NlY29uZHMYAyABKA1CDdLzGAk4PECAiooPUAESIwoDcGVyGAQgASgOMhYucmVsYXllci52MS5MaW1pdFNjb3BlIpMBCgpTcGVuZEFzc2V0EiMKBGtpbmQYASABKA4yFS5yZWxheWVyLnYxLkFzc2V0S2luZBImCgV0b2tlbhgCIAEoCUIS0vMYDqoBC2V2bV9hZGRyZXNzSACIAQESFQoIYXJndW1lbnQYAyABKAlIAYgBAToK6vMYBhIEa2luZEIICgZfdG9rZW5CCwoJX2FyZ3VtZW50KlYKClJ1bGVFZmZlY3QSGwoXUlVMRV9FRkZFQ1RfVU5TUEVDSUZJRUQQABIVChFSVUxFX0VGRkVDVF9BTExPVxABEhQKEFJVTEVfRUZGRUNUX0RFTlkQAio+CglBc3NldEtpbmQSGgoWQVNTRVRfS0lORF9VTlNQRUNJRklFRBAAEhUKEUFTU0VUX0tJTkRfTkFUSVZFEAEqaAoKTGltaXRTY29wZRIbChdMSU1JVF9TQ09QRV9VTlNQRUNJRklFRBAAEhcKE0xJTUlUX1NDT1BFX1JFTEFZRVIQARIkChNMSU1JVF9TQ09QRV9BUElfS0VZEAIaC+LzGAdhcGlfa2V5QoEBCg5jb20ucmVsYXllci52MUIKUnVsZXNQcm90b1ABWhRyZWxheWVyL3YxO3JlbGF5ZXJ2MaoCClJlbGF5ZXIuVjG6AglSZWxheWVyVjHKAgpSZWxheWVyXFYx4gIWUmVsYXllclxWMVxHUEJNZXRhZGF0YeoCC1JlbGF5ZXI6OlYxYgZwcm90bzM", [file_relayer_rest_v1_options]);
+  fileDesc("ChZyZWxheWVyL3YxL3J1bGVzLnByb3RvEgpyZWxheWVyLnYxIuICCgdFdm1SdWxlEh0KAmlkGAEgASgJQhHS8xgNUAGqAQhlbnRyeV9pZBIuCgZlZmZlY3QYAiABKA4yFi5yZWxheWVyLnYxLlJ1bGVFZmZlY3RCBtLzGAJQARIkCgJ0bxgDIAMoCUIY0vMYFFgBqgELZXZtX2FkZHJlc3PIAegHEh0KCWZ1bmN0aW9ucxgEIAMoCUIK0vMYBlgByAHoBxI5Cglhcmd1bWVudHMYBSADKAsyHS5yZWxheWVyLnYxLkFyZ3VtZW50Q29uZGl0aW9uQgfS8xgDyAEgEiAKCW1heF92YWx1ZRgGIAEoCUII0vMYBAgBEAFIAIgBARInCghhcGlfa2V5cxgHIAMoCUIV0vMYEVgBqgEIZW50cnlfaWTIAegHEi8KBmxpbWl0cxgIIAMoCzIWLnJlbGF5ZXIudjEuU3BlbmRMaW1pdEIH0vMYA8gBCEIMCgpfbWF4X3ZhbHVlIqQCChFBcmd1bWVudENvbmRpdGlvbhIsChJmdW5jdGlvbl9zaWduYXR1cmUYASABKAlCENLzGAwyCGZ1bmN0aW9uUAESGAoFaW5kZXgYAiABKA1CB9LzGANA/wFIABIOCgRuYW1lGAMgASgJSAASEwoGZXF1YWxzGAQgASgJSAGIAQESHgoGYW55X29mGAUgAygJQg7S8xgKMgJpblgByAHoBxIoCgNtaW4YBiABKAlCFtLzGBKqAQ9kZWNpbWFsX2ludGVnZXJIAogBARIoCgNtYXgYByABKAlCFtLzGBKqAQ9kZWNpbWFsX2ludGVnZXJIA4gBAUITCglwYXJhbWV0ZXISBtrzGAIwAUIJCgdfZXF1YWxzQgYKBF9taW5CBgoEX21heCKbAQoKU3BlbmRMaW1pdBIlCgVhc3NldBgBIAEoCzIWLnJlbGF5ZXIudjEuU3BlbmRBc3NldBIaCgZhbW91bnQYAiABKAlCCtLzGAYIARABUAESJQoOd2luZG93X3NlY29uZHMYAyABKA1CDdLzGAk4PECAiooPUAESIwoDcGVyGAQgASgOMhYucmVsYXllci52MS5MaW1pdFNjb3BlIpMBCgpTcGVuZEFzc2V0EiMKBGtpbmQYASABKA4yFS5yZWxheWVyLnYxLkFzc2V0S2luZBImCgV0b2tlbhgCIAEoCUIS0vMYDqoBC2V2bV9hZGRyZXNzSACIAQESFQoIYXJndW1lbnQYAyABKAlIAYgBAToK6vMYBhIEa2luZEIICgZfdG9rZW5CCwoJX2FyZ3VtZW50KlYKClJ1bGVFZmZlY3QSGwoXUlVMRV9FRkZFQ1RfVU5TUEVDSUZJRUQQABIVChFSVUxFX0VGRkVDVF9BTExPVxABEhQKEFJVTEVfRUZGRUNUX0RFTlkQAio+CglBc3NldEtpbmQSGgoWQVNTRVRfS0lORF9VTlNQRUNJRklFRBAAEhUKEUFTU0VUX0tJTkRfTkFUSVZFEAEqaAoKTGltaXRTY29wZRIbChdMSU1JVF9TQ09QRV9VTlNQRUNJRklFRBAAEhcKE0xJTUlUX1NDT1BFX1JFTEFZRVIQARIkChNMSU1JVF9TQ09QRV9BUElfS0VZEAIaC+LzGAdhcGlfa2V5QoEBCg5jb20ucmVsYXllci52MUIKUnVsZXNQcm90b1ABWhRyZWxheWVyL3YxO3JlbGF5ZXJ2MaoCClJlbGF5ZXIuVjG6AglSZWxheWVyVjHKAgpSZWxheWVyXFYx4gIWUmVsYXllclxWMVxHUEJNZXRhZGF0YeoCC1JlbGF5ZXI6OlYxYgZwcm90bzM", [file_relayer_rest_v1_options]);
 
 /**
  * A rule of a relayer on an EVM network. It is for a transaction if all of its conditions hold; a condition that is not set always holds.
@@ -87,17 +87,17 @@ export const EvmRuleSchema: GenMessage<EvmRule> = /*@__PURE__*/
   messageDesc(file_relayer_v1_rules, 0);
 
 /**
- * A condition on an argument of one function; it does not concern calls of others. Set `equals`, `in`, or `min` and `max`.
+ * A condition on an argument of one function; it does not concern calls of others. Set `equals`, `any_of` (over REST `in`), or `min` and `max`.
  *
  * @generated from message relayer.v1.ArgumentCondition
  */
 export type ArgumentCondition = Message<"relayer.v1.ArgumentCondition"> & {
   /**
-   * A signature that the rule has in `functions`. Required.
+   * A signature that the rule has in `functions`. Required. In REST `function`.
    *
-   * @generated from field: string function = 1;
+   * @generated from field: string function_signature = 1;
    */
-  function: string;
+  functionSignature: string;
 
   /**
    * The parameter, whose type is an integer, address, bool or bytesN.
@@ -132,9 +132,9 @@ export type ArgumentCondition = Message<"relayer.v1.ArgumentCondition"> & {
   /**
    * The values that it may have, at most 1000.
    *
-   * @generated from field: repeated string in = 5;
+   * @generated from field: repeated string any_of = 5;
    */
-  in: string[];
+  anyOf: string[];
 
   /**
    * The minimum of an integer, decimal.

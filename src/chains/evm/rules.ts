@@ -6,8 +6,8 @@ import { parameterOf } from '../../core/rules/rule-problems.js';
 import { keccak256 } from '../../crypto/keccak.js';
 
 /*
- * Judges content by the rules of its relayer: the first rule whose conditions all hold decides. What a rule would have to read and cannot, since the arguments
- * are not encoded as the ABI says, is denied as a whole: contracts differ in how they take it.
+ * Judges content by the rules of its relayer: the first rule whose conditions all hold decides. What a rule would have to read and cannot,
+ * since the arguments are not encoded as the ABI says, is denied as a whole: contracts differ in how they take it.
  */
 
 /** A function whose arguments a rule can read. */
@@ -67,7 +67,7 @@ interface RuleCall {
   readonly valueWei: bigint;
 }
 
-/** `other`: the arguments are not those of the rule. */
+/** `other`: the rule is for other arguments. */
 function judgeArguments({ rule, conditions, functions }: CompiledRule, call: RuleCall, asker: Asker | null): Judgement | 'other' {
   const { selector, data } = call;
   const unreadable = (text: string): Judgement => ({

@@ -46,8 +46,9 @@ function kindOf({ fieldKind, scalar, name }: DescField): PolicyField['kind'] {
   return name.startsWith('gas_price') ? 'gas' : 'coin';
 }
 
-/** The policies of a message. Who pays the fees has one value only, so no form has it. */
-const fieldsOf = ({ fields }: DescMessage) => fields.filter(({ fieldKind }) => fieldKind !== 'enum').map(fieldOf);
+/** The policies of a message. Who pays the fees has one value only, and rules are set as JSON by the API, so no form has them. */
+const fieldsOf = ({ fields }: DescMessage) =>
+  fields.filter(({ fieldKind, message }) => fieldKind !== 'enum' && message === undefined).map(fieldOf);
 const fieldsByType = new Map(networkTypes.map((type) => [type as NetworkType, fieldsOf(networkKind(type).policies)]));
 
 const gwei: Unit = { name: 'gwei', decimals: 9 };

@@ -69,6 +69,11 @@ export function shellQuoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
+/** Writes a message as JSON in the form of REST. */
+export function restJsonOf(desc: DescMessage, message: Message): string {
+  return printed(treeOf(desc, message, restValues), 0, jsonLayout);
+}
+
 /** Quotes a text for TypeScript and Python, which both read every escape that JSON writes. */
 export function codeQuoted(text: string): string {
   return JSON.stringify(text);
@@ -269,6 +274,9 @@ const restValues: Values = {
   // REST reads a 64-bit integer from digits in a string too, and JavaScript's numbers cannot hold all of them.
   long: (value) => (value <= BigInt(Number.MAX_SAFE_INTEGER) && value >= 0n ? String(value) : codeQuoted(String(value))),
   message(desc, value) {
+    const short = desc.fields.find(({ name }) => name === getOption(desc, messageOption).shorthand);
+    if (short !== undefined && desc.fields.every((field) => isFieldSet(value, field) === (field === short)))
+      return fieldTree(short, (value as unknown as Readonly<Record<string, unknown>>)[short.localName], restValues);
     const [held] = Object.values(value).map((one) => (one as { readonly case?: string } | null)?.case);
     const field = desc.fields.find(({ localName }) => localName === held);
     const isBare = field !== undefined && getOption(desc, messageOption).bareCases.includes(restNameOf(field));

@@ -1,9 +1,11 @@
 import { useState } from 'preact/hooks';
 import { CreateRelayerRequestSchema, type Relayer } from '../../../gen/relayer/v1/relayer_service_pb.js';
+import { EvmRuleSchema } from '../../../gen/relayer/v1/rules_pb.js';
 import { fieldProblems } from '../model/field-problems.js';
 import { inputOf, pathsOf } from '../model/form.js';
 import { buildPolicies, changedPolicies, draftOf, policyFields, policyPaths } from '../model/policies.js';
 import { Button } from '../parts/button.js';
+import { CodeBlock } from '../parts/code-block.js';
 import { FailureNote, Loading } from '../parts/failure-note.js';
 import { Form } from '../parts/form.js';
 import { ConfirmDialog } from '../parts/form-dialog.js';
@@ -13,6 +15,7 @@ import { useAction, useCall } from '../parts/use-call.js';
 import { useDraft } from '../parts/use-draft.js';
 import { once, relayers } from '../service/clients.js';
 import { goTo } from '../service/location.js';
+import { restJsonOf } from '../text/snippets.js';
 import { PolicyInputs } from './policy-inputs.js';
 import { RelayerFrame } from './relayer-frame.js';
 import { NotificationInput, unitOfCoin } from './relayers.js';
@@ -33,6 +36,7 @@ export function RelayerSettingsView({ relayerId }: { readonly relayerId: string 
           {/* A saved record resets the forms. */}
           <GeneralForm key={`general ${data.name} ${data.notificationId}`} relayer={data} onSaved={reload} />
           <PolicyForm key={`policies ${JSON.stringify(draftOfRelayer(data))}`} relayer={data} onSaved={reload} />
+          <RulesPanel relayer={data} />
           <RpcForm key={`rpc ${JSON.stringify(typedRpcUrls(data.customRpcUrls))}`} relayer={data} onSaved={reload} />
           <DeletePanel relayer={data} />
         </>
@@ -107,6 +111,19 @@ function PolicyForm({ relayer, onSaved }: FormProperties) {
       <FailureNote failure={rest} />
       <SaveButton isRunning={save.isRunning} isChanged={changed.length > 0} />
     </Form>
+  );
+}
+
+/** Shows the spending rules of a relayer. */
+function RulesPanel({ relayer: { policies } }: Pick<FormProperties, 'relayer'>) {
+  const rules = policies.case === 'evm' ? policies.value.rules : [];
+  if (rules.length === 0) return null;
+  return (
+    <div class="card narrow">
+      <h2>Spending rules</h2>
+      <p class="quiet">The first rule that is for a transaction decides; if none is, it is rejected. The API and the file change them.</p>
+      <CodeBlock label="Spending rules" text={`[${rules.map((rule) => restJsonOf(EvmRuleSchema, rule)).join(', ')}]`} />
+    </div>
   );
 }
 

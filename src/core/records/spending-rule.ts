@@ -1,6 +1,6 @@
 /*
- * Spending rules of a relayer. Addresses are in the form in which receivers are indexed (EVM: lower case); amounts in the smallest unit. What a request leaves
- * unclear is null, which the check of rules refuses: no relayer has such a rule.
+ * Spending rules of a relayer. Addresses are in the form in which receivers are indexed (EVM: lower case); amounts in the smallest unit.
+ * What a request leaves unclear is null, which the check of rules refuses: no relayer has such a rule.
  */
 
 /** What a rule says about content that it is for. */

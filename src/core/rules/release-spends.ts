@@ -11,7 +11,10 @@ import { release } from './spend-window.js';
 /** How many reservations are looked at together. */
 const together = 100;
 
-/** Reasons after which nothing of a transaction has been spent. After others its outcome is not known, or its slot was used with the same key. */
+/**
+ * Reasons after which nothing of a transaction has been spent. After others its outcome is not known, or its slot was used with the same
+ * key.
+ */
 const spentNothing: ReadonlySet<FailureReason | null> = new Set([
   'reverted',
   'would_revert',

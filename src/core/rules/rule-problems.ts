@@ -3,7 +3,7 @@ import type { ArgumentCondition, EvmRule, ParameterRef, SpendLimit } from '../re
 import { type FunctionSignature, isWordType, type Parameter, readSignature } from './function-signature.js';
 
 /** The maximum number of rules of a relayer, and of items in their lists. */
-export const maxRules = 64;
+const maxRules = 64;
 const maxItems = 1_000;
 const maxConditions = 32;
 const maxLimits = 8;
@@ -18,8 +18,8 @@ export function evmRuleProblems(field: string, rules: readonly EvmRule[]): reado
   if (rules.length > maxRules) return [{ field, description: `must have at most ${maxRules} items` }];
   return rules.flatMap((rule, index) => {
     const at = `${field}[${index}]`;
-    const twin = rules.findIndex(({ id }) => id === rule.id);
-    const repeated = twin < index ? [{ field: `${at}.id`, description: `is ${rule.id}, which rules[${twin}] has already` }] : [];
+    const first = rules.findIndex(({ id }) => id === rule.id);
+    const repeated = first < index ? [{ field: `${at}.id`, description: `is ${rule.id}, which rules[${first}] has already` }] : [];
     return [...repeated, ...problemsOfRule(at, rule)];
   });
 }
@@ -88,8 +88,8 @@ function problemsOfLimit(at: string, rule: EvmRule, limit: SpendLimit, index: nu
   if (rule.effect === 'deny') return [{ field: at, description: 'cannot be in a rule that denies' }];
   if (limit.windowMs < min || limit.windowMs > max)
     return [{ field: `${at}.window_seconds`, description: `must be from ${min / 1_000} to ${max / 1_000}` }];
-  const twin = rule.limits.findIndex((one) => isSameWindow(one, limit));
-  if (twin < index) return [{ field: at, description: `counts the same in the same time as limits[${twin}]` }];
+  const first = rule.limits.findIndex((one) => isSameWindow(one, limit));
+  if (first < index) return [{ field: at, description: `counts the same in the same time as limits[${first}]` }];
   const { asset } = limit;
   if (asset === null) return [{ field: `${at}.asset`, description: 'must be native, or have token and argument' }];
   if (asset === 'native') return [];
@@ -115,7 +115,7 @@ function isSameWindow(a: SpendLimit, b: SpendLimit): boolean {
 }
 
 /** True for a type whose values are integers. */
-export function isInteger(type: string): boolean {
+function isInteger(type: string): boolean {
   return /^u?int\d+$/.test(type);
 }
 

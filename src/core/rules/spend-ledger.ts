@@ -9,9 +9,9 @@ import { decideAgain } from '../work/decide-again.js';
 import { reserve } from './spend-window.js';
 
 /*
- * Reserves what transactions spend in the commit that accepts them, so that no number of callers, instances or retries passes a limit. Each window is a row that
- * is guarded by its version: of two commits that counted from the same version, one fails and counts again. Within an instance, commits do not wait for each
- * other: each counts from what those before it will have stored.
+ * Reserves what transactions spend in the commit that accepts them, so that no number of callers, instances or retries passes a limit.
+ * Each window is a row that is guarded by its version: of two commits that counted from the same version, one fails and counts again.
+ * Within an instance, commits do not wait for each other: each counts from what those before it will have stored.
  */
 
 /** Reserves amounts against limits. */
@@ -68,24 +68,26 @@ export function createSpendLedger({ store, clock, ids }: SpendLedgerDeps): Spend
   const held = new Map<string, HeldWindow>();
   const keyOf = (relayerId: string, name: string): string => `${relayerId}/${name}`;
 
-  async function load(relayerId: string, names: readonly string[]): Promise<void> {
-    const missing = names.filter((name) => !held.has(keyOf(relayerId, name)));
-    if (missing.length === 0) return;
-    const stored = new Map((await store.read.spendWindows(relayerId, missing)).map((one) => [one.name, one]));
-    for (const name of missing) {
-      const next = stored.get(name) ?? { relayerId, name, version: null, window: [] };
-      // Another caller may have read it meanwhile, and count on it already.
-      if (!held.has(keyOf(relayerId, name))) held.set(keyOf(relayerId, name), { next, underWay: new Set() });
-    }
+  /** Reads the windows that no commit under way counts on. */
+  async function stored(relayerId: string, names: readonly string[]): Promise<ReadonlyMap<string, CountedWindow>> {
+    const found = await store.read.spendWindows(
+      relayerId,
+      names.filter((name) => !held.has(keyOf(relayerId, name))),
+    );
+    return new Map<string, CountedWindow>([
+      ...names.map((name) => [name, { relayerId, name, version: null, window: [] }] as const),
+      ...found.map((one) => [one.name, one] as const),
+    ]);
   }
 
   /** The windows after these spends; or the first spend that a window has no room for, and the windows that it depends on. */
-  function counted(relayerId: string, spends: readonly Spend[]): Counted | Refused {
+  function counted(relayerId: string, spends: readonly Spend[], windows: ReadonlyMap<string, CountedWindow>): Counted | Refused {
     const nowMs = clock.nowMs();
     const after = new Map<string, CountedWindow>();
     const reserved: ReservedSpend[] = [];
     for (const spend of spends) {
-      const before = after.get(spend.window) ?? held.get(keyOf(relayerId, spend.window))?.next;
+      // A commit that began meanwhile counts, too.
+      const before = after.get(spend.window) ?? held.get(keyOf(relayerId, spend.window))?.next ?? windows.get(spend.window);
       if (before === undefined) throw new Error(`the window ${spend.window} was not read`);
       const found = reserve(before.window, spend.limit, spend.amount, nowMs);
       if (found.window === null) return { refused: spend, left: found.left, roomAtMs: found.roomAtMs, nowMs };
@@ -98,8 +100,7 @@ export function createSpendLedger({ store, clock, ids }: SpendLedgerDeps): Spend
   async function attempt<T>(relayerId: string, spends: readonly Spend[], commit: (reserved: ReservedCommit) => Promise<T>): Promise<T> {
     const names = [...new Set(spends.map(({ window }) => window))];
     for (;;) {
-      await load(relayerId, names);
-      const found = counted(relayerId, spends);
+      const found = counted(relayerId, spends, await stored(relayerId, names));
       if (found.refused === null) return commitCounted(relayerId, found, commit);
       const underWay = [...(held.get(keyOf(relayerId, found.refused.window))?.underWay ?? [])];
       // What another commit reserves may never be stored, and then there is room.

@@ -1,8 +1,9 @@
 import type { Bucket, SpendWindow } from '../records/spending-rule.js';
 
 /*
- * The amounts that count against a limit in its rolling window. They are kept in 60 buckets of the window's length, so that a window costs the same with any
- * number of spends. An amount counts until its whole bucket has left the window: up to a sixtieth longer than the window, never shorter.
+ * The amounts that count against a limit in its rolling window. They are kept in 60 buckets of the window's length, so that a window costs
+ * the same with any number of spends. An amount counts until its whole bucket has left the window: up to a sixtieth longer than the
+ * window, never shorter.
  */
 
 const bucketsInWindow = 60;

@@ -74,6 +74,7 @@ export const syntaxes = {
     pattern: /^(?:0x[0-9a-fA-F]{40}|[GMC][A-Z2-7]{55,68}|[1-9A-HJ-NP-Za-km-z]{32,44})$/u,
     description: 'must be an address: 0x and 40 hex digits, a Stellar address or contract, or a Solana account',
   },
+  decimal_integer: { pattern: /^-?[0-9]{1,78}$/u, description: 'must be an integer in decimal digits' },
   evm_address: { pattern: /^0x[0-9a-fA-F]{40}$/u, description: 'must be 0x and 40 hex digits' },
   hex_data: { pattern: /^(?:0x)?(?:[0-9a-fA-F]{2})*$/u, description: 'must be an even number of hex digits' },
   block_number: { pattern: /^(?:latest|[0-9]{1,18})$/u, description: 'must be latest or a number in decimal digits' },

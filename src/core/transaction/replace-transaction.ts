@@ -109,8 +109,8 @@ export async function replaceTransaction(
 }
 
 /**
- * Reserves what a replacement may spend beyond what its transaction has reserved: until one of them has won, the greater amount counts. What
- * is reserved for a replacement that fails counts until its transaction has ended.
+ * Reserves what a replacement may spend beyond what its transaction has reserved: until one of them has won, the greater amount counts.
+ * What is reserved for a replacement that fails counts until its transaction has ended.
  */
 async function reserveMore({ store, ledger }: SendDeps, { transaction }: OpenTransaction, spends: readonly Spend[]): Promise<void> {
   if (spends.length === 0) return;

@@ -230,8 +230,8 @@ async function store(
 
 /** Divides what was reserved together, in the order of the spends. */
 function reservedByEach(spends: readonly (readonly Spend[])[], reserved: readonly ReservedSpend[]): readonly (readonly ReservedSpend[])[] {
-  let begin = 0;
-  return spends.map(({ length }) => reserved.slice(begin, (begin += length)));
+  const left = [...reserved];
+  return spends.map(({ length }) => left.splice(0, length));
 }
 
 /** Finds the first of the transactions whose external id belongs to another one. */

@@ -104,6 +104,19 @@ describe('the ledger of limits', () => {
     assert.equal(usedAt(stored?.window ?? [], limit, nowMs), 200n);
   });
 
+  it('what another instance has released is free at once, also for a ledger that has refused', async (test) => {
+    const { store, ledgers } = await openLedgers(test);
+    const [ledger] = ledgers;
+    const limit = aLimit();
+    const spend = () => ledger.withReserved('r1', [aSpend(1_000n, limit)], ({ changes }) => store.commit(changes));
+    await spend();
+    await assert.rejects(spend(), /of which 0 are left/);
+    const [stored] = await store.read.spendWindows('r1', [aSpend(0n, limit).window]);
+    assert.ok(stored);
+    await store.commit([store.change.storeSpendWindow({ ...stored, version: 'released', window: [] }, stored.version)]);
+    await spend();
+  });
+
   it('the refusal names the rule and what is left, and says when there is room', async (test) => {
     const { store, time, ledgers } = await openLedgers(test);
     const [ledger, other] = ledgers;

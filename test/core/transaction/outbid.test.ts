@@ -29,11 +29,12 @@ describe('replace', () => {
     assert.deepEqual(views, [replaced]);
     assert.deepEqual(await rig.store.read.storedResponse(response, nowMs), response);
     assert.equal(rig.events.length, 1, 'its callers hear of it although its status stays');
-    // The request is read twice: first alone, so that a bad body is told before a missing transaction.
+    // The request is read first alone, so that a bad body is told before a missing transaction, and again to reserve what it spends.
     assert.deepEqual(
       rig.contexts.map(({ earlier, nowMs: at }) => [earlier, at]),
       [
         [null, nowMs],
+        [evmContent(), nowMs],
         [evmContent(), nowMs],
       ],
     );

@@ -44,7 +44,7 @@ export interface SpendingChanges {
 
 /** Queries of what counts against limits. */
 export interface SpendingReads {
-  /** Windows of a relayer by their names; those that nothing was counted in are absent. */
+  /** Windows of a relayer by their names; one in which nothing was counted is absent. */
   spendWindows(relayerId: string, names: readonly string[]): Promise<readonly StoredSpendWindow[]>;
   /** What a transaction has reserved; undefined: nothing, or it has ended. */
   reservation(transactionId: string): Promise<readonly ReservedSpend[] | undefined>;

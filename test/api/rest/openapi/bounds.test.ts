@@ -224,6 +224,46 @@ const headersOfUrl = trial('UpdateNetworkRequest', 'rpc_urls[0].headers', (size)
   rpc_urls: [{ url: 'http://a', headers: headersOf(size) }],
 }));
 
+function ruleTrials(): Readonly<Record<string, Trial>> {
+  const signature = 'f(uint256 a)';
+  const rule = (field: string, fieldsOf: (size: number) => Json): Trial =>
+    trial('UpdateRelayerRequest', `policies.rules[0].${field}`, (size) => ({
+      policies: { rules: [{ id: 'r', effect: 'allow', ...fieldsOf(size) }] },
+    }));
+  const list = (field: string, item: unknown): Trial => rule(field, (size) => ({ [field]: listOf(item)(size) }));
+  const condition = (parameter: Json): Trial =>
+    rule('arguments[0].in', (size) => ({
+      functions: [signature],
+      arguments: [{ function: signature, ...parameter, in: listOf('1')(size) }],
+    }));
+  const limit = (index: number): Json => ({ asset: 'native', amount: 1, window_seconds: 60 + index });
+  const rules = policy('evm', 'rules', (size) => Array.from({ length: size }, (_, index) => ({ id: `r${index}`, effect: 'deny' })));
+  const conditions = rule('arguments', (size) => ({
+    functions: [signature],
+    arguments: listOf({ function: signature, index: 0, equals: '1' })(size),
+  }));
+  return {
+    'EvmPoliciesInput.rules minItems': rules,
+    'EvmPoliciesInput.rules maxItems': rules,
+    'EvmRuleInput.to minItems': list('to', evmAddress),
+    'EvmRuleInput.to maxItems': list('to', evmAddress),
+    'EvmRuleInput.functions minItems': list('functions', 'f()'),
+    'EvmRuleInput.functions maxItems': list('functions', 'f()'),
+    'EvmRuleInput.api_keys minItems': list('api_keys', 'k'),
+    'EvmRuleInput.api_keys maxItems': list('api_keys', 'k'),
+    'EvmRuleInput.arguments maxItems': conditions,
+    'EvmRuleInput.limits maxItems': rule('limits', (size) => ({ limits: Array.from({ length: size }, (_, index) => limit(index)) })),
+    ...Object.fromEntries(
+      [{ index: 0 }, { name: 'a' }].flatMap((parameter) =>
+        ['minItems', 'maxItems'].map((keyword) => [
+          `ArgumentConditionInput${'index' in parameter ? 'Index' : 'Name'}.in ${keyword}`,
+          condition(parameter),
+        ]),
+      ),
+    ),
+  };
+}
+
 const trialsOfOne: Readonly<Record<string, Trial>> = {
   'EvmSignRequest.unsigned_transaction maxLength': trial(
     'SignTransactionRequest',
@@ -370,8 +410,9 @@ const trials: Readonly<Record<string, Trial>> = {
   ...Object.fromEntries(trialsOfQuotes),
   'SendTransactionsRequest.transactions minItems': severalPayments,
   'SendTransactionsRequest.transactions maxItems': severalPayments,
-  // Later, since it changes policies.
+  // Later, since they change policies.
   ...trialsOfOne,
+  ...ruleTrials(),
 };
 
 describe('the limits of the OpenAPI document', () => {

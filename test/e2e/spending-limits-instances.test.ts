@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { it } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { parseEther } from 'ethers';
+import { startAnvil } from '../support/anvil.js';
+import { rest } from '../support/callers.js';
+import { type Instances, startInstances } from '../support/instances.js';
+import { startPostgres } from '../support/postgres.js';
+import { createServiceHome } from '../support/service.js';
+import { waitFor } from '../support/wait-for.js';
+
+const receiver = `0x${'51'.repeat(20)}`;
+const limit = 4_000;
+const rules = [
+  {
+    id: 'small',
+    effect: 'allow',
+    to: [receiver],
+    limits: [{ asset: 'native', amount: limit, window_seconds: 86_400, per: 'relayer' }],
+  },
+];
+
+interface Answer {
+  readonly status: number;
+  readonly text: string;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
+  readonly body: any;
+}
+
+/** Calls an instance until one answers for good. */
+async function untilAnswered(instances: Instances, index: number, verb: string, path: string, body: object): Promise<Answer> {
+  const headers = { 'idempotency-key': randomUUID() };
+  for (let turn = index; ; turn += 1) {
+    const { baseUrl } = instances.all[turn % instances.all.length] ?? assert.fail();
+    const answer: Answer | null = await rest(baseUrl, verb, path, body, headers).catch(() => null);
+    // The key of a call that goes on at another instance, or whose outcome is not known, answers 409 for a time.
+    const goesOn = answer === null || answer.status >= 500 || (answer.status === 409 && /idempotency/i.test(answer.text));
+    if (!goesOn) return answer;
+    await delay(100);
+  }
+}
+
+it('a limit holds for three instances of which each is killed, stopped or continued, and nothing of it leaks', async (test) => {
+  const [anvil, postgres] = await Promise.all([startAnvil(), startPostgres()]);
+  test.after(() => Promise.all([anvil.stop(), postgres.stop()]));
+  const home = await createServiceHome({ rpcUrl: anvil.url, policies: { rules }, env: { DATABASE_URL: await postgres.newDatabase() } });
+  await anvil.rpc('anvil_setBalance', [home.address, `0x${parseEther('1000').toString(16)}`]);
+  const instances = await startInstances(home, 3);
+  test.after(async () => {
+    await instances.stop();
+    await home.remove();
+  });
+  const path = `/relayers/${home.relayerId}/transactions`;
+  const pay = (index: number, value: number) =>
+    untilAnswered(instances, index, 'POST', path, { to: receiver, value, gas_limit: 21_000, speed: 'average' });
+
+  let answered = 0;
+  const strikes: readonly (readonly [after: number, strike: (pid: number) => Promise<void>])[] = [
+    [20, async (pid) => void process.kill(pid, 'SIGKILL')],
+    [
+      60,
+      async (pid) => {
+        process.kill(pid, 'SIGSTOP');
+        await waitFor('the others to go on', () => (answered > 110 ? true : undefined), 60_000).finally(() => process.kill(pid, 'SIGCONT'));
+      },
+    ],
+    [120, async (pid) => void process.kill(pid, 'SIGKILL')],
+  ];
+  const struck = Promise.all(
+    strikes.map(async ([after, strike], index) => {
+      await waitFor(`${after} answers`, () => (answered > after ? true : undefined), 120_000);
+      await strike(instances.all[index]?.process().pid ?? assert.fail());
+    }),
+  );
+  const outcomes: number[] = [];
+  await Promise.all(
+    Array.from({ length: 12 }, async (_, worker) => {
+      for (let turn = 0; turn < 20; turn += 1) {
+        const sent = await pay(worker, 20);
+        answered += 1;
+        assert.ok(sent.status === 200 || sent.status === 403, sent.text);
+        outcomes.push(sent.status);
+        if (sent.status !== 200 || turn % 3 !== 0) continue;
+        const replaced = await untilAnswered(instances, worker + 1, 'PUT', `${path}/${sent.body.data.id}`, {
+          to: receiver,
+          value: 25,
+          speed: 'fastest',
+        });
+        assert.ok([200, 400, 403, 409].includes(replaced.status), replaced.text);
+      }
+    }),
+  );
+  await struck;
+  assert.ok(outcomes.includes(403), 'the limit was reached');
+  // What is left is less than a payment, or there is room for it.
+  while ((await pay(0, 20)).status === 200);
+  const paid = await waitFor(
+    'everything to be final',
+    async () => {
+      const { baseUrl } = await instances.ready();
+      const { status, body } = await rest(baseUrl, 'GET', `${path}?per_page=1000`);
+      const open = status !== 200 || body.data.some((one: { status: string }) => !['confirmed', 'failed', 'canceled'].includes(one.status));
+      return open ? undefined : Number(await anvil.rpc('eth_getBalance', [receiver, 'latest']));
+    },
+    120_000,
+  );
+  assert.ok(paid <= limit, `${paid} of ${limit} were paid`);
+  assert.ok(paid >= limit * 0.95, `${paid} of ${limit} were paid`);
+});
