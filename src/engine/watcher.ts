@@ -100,7 +100,8 @@ export function createWatcher({ chain, store, directory, recordRelayerState, tim
   const listeners = new Set<HeadListener>();
   let head: Head | null = null;
   let problem: { readonly detail: string; readonly shown: string } | null = null;
-  let isStored = false;
+  /** Null: it is not stored yet. */
+  let genesis: string | null = null;
   let disabledReason: string | null = null;
   /** Null before the start and after the stop. */
   let polling: Repeating | null = null;
@@ -125,7 +126,7 @@ export function createWatcher({ chain, store, directory, recordRelayerState, tim
     isWanted = false;
     try {
       isReading = true;
-      if (!isStored) await storeGenesis();
+      if (genesis === null) await storeGenesis();
       head = await chain.head();
       isReading = false;
       stillness.see(head);
@@ -166,19 +167,19 @@ export function createWatcher({ chain, store, directory, recordRelayerState, tim
   async function storeGenesis(): Promise<void> {
     const key = chainKeyOf(network);
     const stored = await store.read.genesisHash(key);
-    const genesis = stored ?? (await chain.genesisHash());
-    if (stored === undefined) await store.commit([store.change.insertChain(key, genesis)]);
-    chain.expectGenesis(genesis);
-    isStored = true;
+    const known = stored ?? (await chain.genesisHash());
+    if (stored === undefined) await store.commit([store.change.insertChain(key, known)]);
+    genesis = known;
+    chain.expectGenesis(known);
   }
 
   /** On another chain the same nonces mean something else. */
   async function disableIfOtherChain(): Promise<void> {
     const foreign = chain.foreignGenesis();
     if (foreign === null || disabledReason !== null) return;
-    disabledReason = `the RPC nodes serve a different chain: the genesis block is now ${foreign}; nothing is sent until they serve the earlier chain again`;
+    disabledReason = `the RPC nodes serve a different chain: the genesis block is now ${foreign}, not ${genesis}; nothing is sent until they serve the earlier chain again`;
     log.error(
-      { network: network.name, genesis: foreign },
+      { network: network.name, genesis: foreign, expected: genesis },
       'the RPC nodes serve a different chain than before; the relayers of this network are disabled',
     );
     await mark(disabledReason);

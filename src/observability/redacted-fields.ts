@@ -48,8 +48,15 @@ function plain(value: unknown, depth: number): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if (depth >= depthLimit) return '[too deep]';
   if (Array.isArray(value)) return value.map((item) => plain(item, depth + 1));
-  if (value instanceof Error) return copyOf(stdSerializers.err(value), depth);
+  if (value instanceof Error) return copyOf({ ...stdSerializers.err(value), message: messageOf(value, depth) }, depth);
   if (value instanceof Date) return value;
   if (ArrayBuffer.isView(value)) return `[${value.byteLength} bytes]`;
   return copyOf(value, depth);
+}
+
+/** Returns the message, and behind it the messages of causes that it does not quote: most of our errors quote the driver's. */
+function messageOf({ message, cause }: Error, depth: number): string {
+  if (!(cause instanceof Error) || depth >= depthLimit) return message;
+  const rest = messageOf(cause, depth + 1);
+  return message.includes(rest) ? message : `${message}: ${rest}`;
 }

@@ -12,9 +12,12 @@ export function lostLogLines(): number {
   return lostLines;
 }
 
-/** Returns how many bytes of log lines wait for the reader of standard output; 0 for a file. */
+/** Bytes of lines that a file did not take: they are lost if the process ends before it has room again. */
+let waitingForFile = 0;
+
+/** Returns how many bytes of log lines standard output has not taken yet. */
 export function waitingLogBytes(): number {
-  return process.stdout.writableLength;
+  return process.stdout.writableLength + waitingForFile;
 }
 
 function lose(lines: string | Buffer): void {
@@ -48,10 +51,22 @@ function toFile(): DestinationStream {
   // As bytes: a text would be encoded three times, to measure it, to write it and to find what is left.
   const output = pino.destination({ dest: 1, sync: true, maxLength: maxBacklogCharacters, contentMode: 'buffer' });
   output.on('error', () => undefined);
-  output.on('drop', lose);
   // Its types declare only texts.
+  output.on('drop', (lines: string | Buffer) => {
+    waitingForFile -= lines.length;
+    lose(lines);
+  });
+  output.on('drain', () => {
+    waitingForFile = 0;
+  });
   const write = output.write.bind(output) as unknown as (bytes: Buffer) => boolean;
-  return { write: (lines) => void write(Buffer.from(lines)) };
+  return {
+    write(lines) {
+      const bytes = Buffer.from(lines);
+      waitingForFile += bytes.length;
+      write(bytes);
+    },
+  };
 }
 
 /**

@@ -6,6 +6,7 @@ import { noFiles } from '../support/no-files.js';
 import { startPostgres } from '../support/postgres.js';
 import { runCli } from '../support/run-cli.js';
 import { silentLog } from '../support/stored-samples.js';
+import { waitFor } from '../support/wait-for.js';
 
 it('relayer instances: says that a SQLite database has one instance at a time', async () => {
   const { exitCode, stdout, stderr } = await runCli(['instances'], { DATABASE_URL: 'sqlite:/nowhere/relayer.db' });
@@ -46,6 +47,16 @@ it('relayer instances: lists every instance on a line, oldest first, and lists n
     assert.ok(Date.parse(since ?? '') <= beginMs, since);
     assert.match(seen ?? '', /^\d{4}-\d\d-\d\dT[\d:]{8}\.\d{3}Z$/);
   }
+  await second.leases.start();
+  await first.sharing.drain(second.sharing.ownId(), false);
+  await waitFor('it to give up its share', async () => (second.leases.held().get('lane') === 0 ? true : undefined));
+  const undrained = await runCli(['instances', 'undrain', second.sharing.ownId()], { DATABASE_URL });
+  assert.deepEqual(undrained, { exitCode: 0, stdout: `${second.sharing.ownId()}\tstarting\n`, stderr: '' });
+  const stateAtFirst = () => first.sharing.instances().find(({ id }) => id === second.sharing.ownId())?.state;
+  await waitFor('it to share again', async () => (stateAtFirst() === 'sharing' ? true : undefined));
+  const unknown = await runCli(['instances', 'undrain', '1'], { DATABASE_URL });
+  assert.deepEqual([unknown.exitCode, unknown.stdout], [1, '']);
+  assert.match(unknown.stderr, /no instance has the id "1"/);
   for (const { leases, store } of [second, first]) {
     await leases.stop();
     await store.close();

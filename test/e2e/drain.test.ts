@@ -18,7 +18,7 @@ import { createServiceHome, type RunningService, type ServiceHome } from '../sup
 import { startServiceHere } from '../support/service-here.js';
 import { waitFor } from '../support/wait-for.js';
 
-const { listInstances, drainInstance } = InstanceService.method;
+const { listInstances, drainInstance, undrainInstance } = InstanceService.method;
 
 /** An instance as REST shows it. */
 interface Shown {
@@ -218,11 +218,37 @@ describe('two instances on one PostgreSQL', () => {
     await requireSendWorks(drained);
   });
 
+  it('draining the last instance that shares is refused at each instance, and an undone drain lets it', async () => {
+    const [holder, other] = await holderAndOther();
+    const { id } = await holder.self();
+    for (const { rest } of [holder, other]) {
+      const { status, reason, body } = await rest('POST', `/instances/${id}/drain`);
+      assert.deepEqual([status, reason], [400, 'INSTANCE_ALONE']);
+      assert.match(
+        body.error,
+        /^no other instance is connected and has the state sharing, so none can take over the work of instance \d+; /,
+      );
+      assert.equal((await holder.self()).state, 'sharing');
+    }
+    const { id: drained } = await other.self();
+    assert.equal((await other.self()).state, 'draining');
+    for (const asker of rpcAskers(holder.service.baseUrl)) {
+      const answer = await asker.ask(undrainInstance, { instance_id: drained });
+      asker.close();
+      assert.ok(answer.ok, asker.protocol);
+    }
+    await waitFor('it to share again', async () => ((await other.self()).state === 'sharing' ? true : undefined));
+    await waitFor('the holder to see it', async () => ((await holder.list()).every(({ state }) => state === 'sharing') ? true : undefined));
+    assert.equal((await holder.rest('POST', `/instances/${id}/drain`)).status, 200);
+    await waitFor('the lane to move', async () => ((await holderAndOther())[0] === other ? true : undefined));
+    await requireSendWorks(holder);
+  });
+
   it('draining every instance: the last one keeps the lane, and hands it over to the first that starts', async () => {
     const [holder, other] = await holderAndOther();
     assert.equal((await other.self()).state, 'draining');
     const { id } = await holder.self();
-    assert.equal((await other.rest('POST', `/instances/${id}/drain`)).status, 200);
+    assert.equal((await other.rest('POST', `/instances/${id}/drain?force=true`)).status, 200);
     await waitFor('both to drain', async () => ((await holder.self()).state === 'draining' ? true : undefined));
     await requireSendWorks(other);
     assert.equal((await holder.self()).lanes, 1);

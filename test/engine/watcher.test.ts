@@ -70,7 +70,7 @@ it('relayers are disabled while every node serves another chain, and enabled whe
 
   foreign = '0xtheirs';
   const reason =
-    'the RPC nodes serve a different chain: the genesis block is now 0xtheirs; nothing is sent until they serve the earlier chain again';
+    'the RPC nodes serve a different chain: the genesis block is now 0xtheirs, not 0xours; nothing is sent until they serve the earlier chain again';
   await waitFor('it to be disabled', () => (told.length > 0 ? true : undefined));
   assert.equal(directory.relayer('r1')?.disabledReason, reason);
   await waitFor('the lane to know', () => (failures > 0 ? true : undefined));

@@ -55,6 +55,14 @@ test('secrets are redacted at any depth, in any spelling and in errors', () => {
   assert.equal(error.request.headers.authorization, 'hunter2');
 });
 
+test('an error that quotes its cause is logged without saying it twice', () => {
+  const { log, lines } = recorded();
+  const driver = new Error('connect ECONNREFUSED 127.0.0.1:9');
+  const away = new Error(`cannot connect: ${driver.message}`, { cause: driver });
+  log.warn({ err: new Error('the start waits', { cause: away }) }, 'waiting');
+  assert.equal((lines[0] as { err: Error }).err.message, 'the start waits: cannot connect: connect ECONNREFUSED 127.0.0.1:9');
+});
+
 test('a log line with a cyclic object is written', () => {
   const { log, lines } = recorded();
   const loop: Record<string, unknown> = { name: 'loop' };

@@ -30,6 +30,21 @@ test('a log on a full disk neither ends the process nor grows without limit', as
   assert.equal(code, 0);
 });
 
+test('lines that wait for a full disk are counted at once', async () => {
+  const full = openSync('/dev/full', 'w');
+  const counting = `
+    import { setImmediate as turn } from 'node:timers/promises';
+    import { createLogger } from './dist/src/observability/logger.js';
+    import { waitingLogBytes } from './dist/src/observability/standard-output.js';
+    createLogger({ level: 'info' }).info({ filler: 'x'.repeat(1_000) }, 'a line');
+    await turn();
+    process.stderr.write(String(waitingLogBytes() > 1_000));`;
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', counting], { stdio: ['ignore', full, 'pipe'] });
+  closeSync(full);
+  const [said] = await once(child.stderr ?? assert.fail(), 'data');
+  assert.equal(String(said), 'true');
+});
+
 test('a log whose reader has closed does not end the process', async () => {
   const child = spawn(process.execPath, ['--input-type=module', '--eval', script], {
     stdio: ['ignore', 'pipe', 'pipe'],

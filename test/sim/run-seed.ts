@@ -465,7 +465,7 @@ export async function runSeed(type: SimNetwork, instances: number, seed: number,
     const by = newest();
     log.write(`${by.machine.name} drains ${machine.name}`);
     count('instance: is drained');
-    by.service.shared?.members.drain(String(number)).catch(() => undefined);
+    by.service.shared?.members.drain(String(number), true).catch(() => undefined);
     time.after(commits.between(0, 20_000), () => stop(process, `stop of ${machine.name}, which was drained`));
   }
 

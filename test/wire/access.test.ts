@@ -91,6 +91,7 @@ const scopeOf: Readonly<Record<string, string>> = {
   'ApiKeyService.DeleteApiKey': 'admin',
   'InstanceService.ListInstances': 'admin',
   'InstanceService.DrainInstance': 'admin',
+  'InstanceService.UndrainInstance': 'admin',
   'OverviewService.WatchOverview': 'transactions:read',
 };
 

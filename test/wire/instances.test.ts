@@ -19,7 +19,7 @@ after(async () => {
   await rig?.stop();
 });
 
-const { listInstances, drainInstance } = InstanceService.method;
+const { listInstances, drainInstance, undrainInstance } = InstanceService.method;
 
 /** Calls a method on every RPC protocol, which all refuse it in the same way. */
 async function refusalsOf(method: DescMethodUnary, message: JsonValue, key?: string): Promise<string> {
@@ -77,7 +77,15 @@ it('instances on SQLite: draining the only one is refused, and says why', async 
   assert.equal(JSON.parse((await rig.ask('GET', '/api/v1/instances')).text).data[0].state, 'sharing');
 });
 
+it('instances on SQLite: undoing a drain changes nothing', async () => {
+  const { status, text } = await rig.ask('POST', '/api/v1/instances/1/undrain');
+  assert.deepEqual([status, JSON.parse(text).data.state], [200, 'sharing']);
+});
+
 it('instances: an unknown id is not found', async () => {
+  const { status: unknown } = await rig.ask('POST', '/api/v1/instances/01/undrain');
+  assert.equal(unknown, 404);
+  assert.equal(await refusalsOf(undrainInstance, { instance_id: '01' }), 'NotFound INSTANCE_NOT_FOUND 01: Instance with ID 01 not found');
   const { status, text, headers } = await rig.ask('POST', '/api/v1/instances/01/drain');
   assert.deepEqual(
     [status, headers['x-error-reason'], JSON.parse(text)],

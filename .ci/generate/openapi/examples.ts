@@ -338,6 +338,7 @@ const methodExamples: Readonly<Record<string, MethodExamples>> = {
   'ApiKeyService.DeleteApiKey': { answer: done(null) },
   'InstanceService.ListInstances': { answer: page(records.instance) },
   'InstanceService.DrainInstance': { answer: done({ ...records.instance, state: 'draining', is_self: false }) },
+  'InstanceService.UndrainInstance': { answer: done(records.instance) },
 };
 
 function done(data: unknown): unknown {

@@ -373,7 +373,7 @@ export enum ErrorReason {
   INSTANCE_NOT_FOUND = 65,
 
   /**
-   * The instance uses its database alone, so no other one can take over its work.
+   * No other instance can take over the work of this one.
    *
    * @generated from enum value: ERROR_REASON_INSTANCE_ALONE = 66;
    */

@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file relayer/v1/instance_service.proto.
  */
 export const file_relayer_v1_instance_service: GenFile = /*@__PURE__*/
-  fileDesc("CiFyZWxheWVyL3YxL2luc3RhbmNlX3NlcnZpY2UucHJvdG8SCnJlbGF5ZXIudjEiiwIKCEluc3RhbmNlEgoKAmlkGAEgASgJEg8KB3ZlcnNpb24YAiABKAkSDAoEaG9zdBgDIAEoCRILCgNwaWQYBCABKA0SKAoFc3RhdGUYBSABKA4yGS5yZWxheWVyLnYxLkluc3RhbmNlU3RhdGUSDQoFbGFuZXMYBiABKA0SLQoJam9pbmVkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI9CgxsYXN0X3NlZW5fYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgbS8xgCGAFIAIgBARIPCgdpc19zZWxmGAkgASgIQg8KDV9sYXN0X3NlZW5fYXQisgEKFExpc3RJbnN0YW5jZXNSZXF1ZXN0EhkKBHBhZ2UYASABKA1CBtLzGAI4AUgAiAEBEh0KCHBlcl9wYWdlGAIgASgNQgbS8xgCOAFIAYgBARIgCglwYWdlX3NpemUYCiABKA1CCNLzGAQ4AWABSAKIAQESGgoKcGFnZV90b2tlbhgLIAEoCUIG0vMYAmABQgcKBV9wYWdlQgsKCV9wZXJfcGFnZUIMCgpfcGFnZV9zaXplIrUBChVMaXN0SW5zdGFuY2VzUmVzcG9uc2USJwoJaW5zdGFuY2VzGAEgAygLMhQucmVsYXllci52MS5JbnN0YW5jZRIqCgpwYWdpbmF0aW9uGAIgASgLMhYucmVsYXllci52MS5QYWdpbmF0aW9uEi4KCG1ldGFkYXRhGAMgASgLMhwucmVsYXllci52MS5SZXNwb25zZU1ldGFkYXRhEhcKD25leHRfcGFnZV90b2tlbhgEIAEoCSIrChREcmFpbkluc3RhbmNlUmVxdWVzdBITCgtpbnN0YW5jZV9pZBgBIAEoCSJvChVEcmFpbkluc3RhbmNlUmVzcG9uc2USJgoIaW5zdGFuY2UYASABKAsyFC5yZWxheWVyLnYxLkluc3RhbmNlEi4KCG1ldGFkYXRhGAMgASgLMhwucmVsYXllci52MS5SZXNwb25zZU1ldGFkYXRhKoUBCg1JbnN0YW5jZVN0YXRlEh4KGklOU1RBTkNFX1NUQVRFX1VOU1BFQ0lGSUVEEAASGwoXSU5TVEFOQ0VfU1RBVEVfU1RBUlRJTkcQARIaChZJTlNUQU5DRV9TVEFURV9TSEFSSU5HEAISGwoXSU5TVEFOQ0VfU1RBVEVfRFJBSU5JTkcQAzK9AgoPSW5zdGFuY2VTZXJ2aWNlEoMBCg1MaXN0SW5zdGFuY2VzEiAucmVsYXllci52MS5MaXN0SW5zdGFuY2VzUmVxdWVzdBohLnJlbGF5ZXIudjEuTGlzdEluc3RhbmNlc1Jlc3BvbnNlIi2QAgHK8xgCCAeC0+STAh5iCWluc3RhbmNlcxIRL2FwaS92MS9pbnN0YW5jZXMSowEKDURyYWluSW5zdGFuY2USIC5yZWxheWVyLnYxLkRyYWluSW5zdGFuY2VSZXF1ZXN0GiEucmVsYXllci52MS5EcmFpbkluc3RhbmNlUmVzcG9uc2UiTcrzGBIIB0IOSU5TVEFOQ0VfQUxPTkWC0+STAjFiCGluc3RhbmNlIiUvYXBpL3YxL2luc3RhbmNlcy97aW5zdGFuY2VfaWR9L2RyYWluQosBCg5jb20ucmVsYXllci52MUIUSW5zdGFuY2VTZXJ2aWNlUHJvdG9QAVoUcmVsYXllci92MTtyZWxheWVydjGqAgpSZWxheWVyLlYxugIJUmVsYXllclYxygIKUmVsYXllclxWMeICFlJlbGF5ZXJcVjFcR1BCTWV0YWRhdGHqAgtSZWxheWVyOjpWMWIGcHJvdG8z", [file_google_api_annotations, file_google_protobuf_timestamp, file_relayer_rest_v1_options, file_relayer_v1_common]);
+  fileDesc("CiFyZWxheWVyL3YxL2luc3RhbmNlX3NlcnZpY2UucHJvdG8SCnJlbGF5ZXIudjEiiwIKCEluc3RhbmNlEgoKAmlkGAEgASgJEg8KB3ZlcnNpb24YAiABKAkSDAoEaG9zdBgDIAEoCRILCgNwaWQYBCABKA0SKAoFc3RhdGUYBSABKA4yGS5yZWxheWVyLnYxLkluc3RhbmNlU3RhdGUSDQoFbGFuZXMYBiABKA0SLQoJam9pbmVkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI9CgxsYXN0X3NlZW5fYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgbS8xgCGAFIAIgBARIPCgdpc19zZWxmGAkgASgIQg8KDV9sYXN0X3NlZW5fYXQisgEKFExpc3RJbnN0YW5jZXNSZXF1ZXN0EhkKBHBhZ2UYASABKA1CBtLzGAI4AUgAiAEBEh0KCHBlcl9wYWdlGAIgASgNQgbS8xgCOAFIAYgBARIgCglwYWdlX3NpemUYCiABKA1CCNLzGAQ4AWABSAKIAQESGgoKcGFnZV90b2tlbhgLIAEoCUIG0vMYAmABQgcKBV9wYWdlQgsKCV9wZXJfcGFnZUIMCgpfcGFnZV9zaXplIrUBChVMaXN0SW5zdGFuY2VzUmVzcG9uc2USJwoJaW5zdGFuY2VzGAEgAygLMhQucmVsYXllci52MS5JbnN0YW5jZRIqCgpwYWdpbmF0aW9uGAIgASgLMhYucmVsYXllci52MS5QYWdpbmF0aW9uEi4KCG1ldGFkYXRhGAMgASgLMhwucmVsYXllci52MS5SZXNwb25zZU1ldGFkYXRhEhcKD25leHRfcGFnZV90b2tlbhgEIAEoCSI6ChREcmFpbkluc3RhbmNlUmVxdWVzdBITCgtpbnN0YW5jZV9pZBgBIAEoCRINCgVmb3JjZRgCIAEoCCJvChVEcmFpbkluc3RhbmNlUmVzcG9uc2USJgoIaW5zdGFuY2UYASABKAsyFC5yZWxheWVyLnYxLkluc3RhbmNlEi4KCG1ldGFkYXRhGAMgASgLMhwucmVsYXllci52MS5SZXNwb25zZU1ldGFkYXRhIi0KFlVuZHJhaW5JbnN0YW5jZVJlcXVlc3QSEwoLaW5zdGFuY2VfaWQYASABKAkicQoXVW5kcmFpbkluc3RhbmNlUmVzcG9uc2USJgoIaW5zdGFuY2UYASABKAsyFC5yZWxheWVyLnYxLkluc3RhbmNlEi4KCG1ldGFkYXRhGAMgASgLMhwucmVsYXllci52MS5SZXNwb25zZU1ldGFkYXRhKoUBCg1JbnN0YW5jZVN0YXRlEh4KGklOU1RBTkNFX1NUQVRFX1VOU1BFQ0lGSUVEEAASGwoXSU5TVEFOQ0VfU1RBVEVfU1RBUlRJTkcQARIaChZJTlNUQU5DRV9TVEFURV9TSEFSSU5HEAISGwoXSU5TVEFOQ0VfU1RBVEVfRFJBSU5JTkcQAzLbAwoPSW5zdGFuY2VTZXJ2aWNlEoMBCg1MaXN0SW5zdGFuY2VzEiAucmVsYXllci52MS5MaXN0SW5zdGFuY2VzUmVxdWVzdBohLnJlbGF5ZXIudjEuTGlzdEluc3RhbmNlc1Jlc3BvbnNlIi2QAgHK8xgCCAeC0+STAh5iCWluc3RhbmNlcxIRL2FwaS92MS9pbnN0YW5jZXMSowEKDURyYWluSW5zdGFuY2USIC5yZWxheWVyLnYxLkRyYWluSW5zdGFuY2VSZXF1ZXN0GiEucmVsYXllci52MS5EcmFpbkluc3RhbmNlUmVzcG9uc2UiTcrzGBIIB0IOSU5TVEFOQ0VfQUxPTkWC0+STAjFiCGluc3RhbmNlIiUvYXBpL3YxL2luc3RhbmNlcy97aW5zdGFuY2VfaWR9L2RyYWluEpsBCg9VbmRyYWluSW5zdGFuY2USIi5yZWxheWVyLnYxLlVuZHJhaW5JbnN0YW5jZVJlcXVlc3QaIy5yZWxheWVyLnYxLlVuZHJhaW5JbnN0YW5jZVJlc3BvbnNlIj/K8xgCCAeC0+STAjNiCGluc3RhbmNlIicvYXBpL3YxL2luc3RhbmNlcy97aW5zdGFuY2VfaWR9L3VuZHJhaW5CiwEKDmNvbS5yZWxheWVyLnYxQhRJbnN0YW5jZVNlcnZpY2VQcm90b1ABWhRyZWxheWVyL3YxO3JlbGF5ZXJ2MaoCClJlbGF5ZXIuVjG6AglSZWxheWVyVjHKAgpSZWxheWVyXFYx4gIWUmVsYXllclxWMVxHUEJNZXRhZGF0YeoCC1JlbGF5ZXI6OlYxYgZwcm90bzM", [file_google_api_annotations, file_google_protobuf_timestamp, file_relayer_rest_v1_options, file_relayer_v1_common]);
 
 /**
  * A process of the service.
@@ -193,6 +193,13 @@ export type DrainInstanceRequest = Message<"relayer.v1.DrainInstanceRequest"> & 
    * @generated from field: string instance_id = 1;
    */
   instanceId: string;
+
+  /**
+   * True: drains it even if no other instance shares the work. It then keeps its lanes until one does, but takes no new ones.
+   *
+   * @generated from field: bool force = 2;
+   */
+  force: boolean;
 };
 
 /**
@@ -229,6 +236,55 @@ export type DrainInstanceResponse = Message<"relayer.v1.DrainInstanceResponse"> 
  */
 export const DrainInstanceResponseSchema: GenMessage<DrainInstanceResponse> = /*@__PURE__*/
   messageDesc(file_relayer_v1_instance_service, 4);
+
+/**
+ * The instance whose drain to undo.
+ *
+ * @generated from message relayer.v1.UndrainInstanceRequest
+ */
+export type UndrainInstanceRequest = Message<"relayer.v1.UndrainInstanceRequest"> & {
+  /**
+   * The id.
+   *
+   * @generated from field: string instance_id = 1;
+   */
+  instanceId: string;
+};
+
+/**
+ * Describes the message relayer.v1.UndrainInstanceRequest.
+ * Use `create(UndrainInstanceRequestSchema)` to create a new message.
+ */
+export const UndrainInstanceRequestSchema: GenMessage<UndrainInstanceRequest> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_instance_service, 5);
+
+/**
+ * The instance, which takes its share again.
+ *
+ * @generated from message relayer.v1.UndrainInstanceResponse
+ */
+export type UndrainInstanceResponse = Message<"relayer.v1.UndrainInstanceResponse"> & {
+  /**
+   * The instance.
+   *
+   * @generated from field: relayer.v1.Instance instance = 1;
+   */
+  instance?: Instance | undefined;
+
+  /**
+   * Warnings and other log entries about this request.
+   *
+   * @generated from field: relayer.v1.ResponseMetadata metadata = 3;
+   */
+  metadata?: ResponseMetadata | undefined;
+};
+
+/**
+ * Describes the message relayer.v1.UndrainInstanceResponse.
+ * Use `create(UndrainInstanceResponseSchema)` to create a new message.
+ */
+export const UndrainInstanceResponseSchema: GenMessage<UndrainInstanceResponse> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_instance_service, 6);
 
 /**
  * The state of an instance.
@@ -290,8 +346,9 @@ export const InstanceService: GenService<{
   },
   /**
    * Drains an instance: it gives up its lanes and its other work to the other instances, and takes none until its process starts again. It still answers
-   * every call. The call returns at once; the instance is drained when `lanes` is 0. If no other instance shares the work, it keeps its lanes until one
-   * joins. Draining it again changes nothing. Errors: NOT_FOUND, FAILED_PRECONDITION (`INSTANCE_ALONE`: with SQLite no other instance can take over).
+   * every call, and `UndrainInstance` undoes the drain. The call returns at once; the instance is drained when `lanes` is 0. Draining it again changes
+   * nothing. Errors: NOT_FOUND, FAILED_PRECONDITION (`INSTANCE_ALONE`: no other instance is connected and shares the work, so none can take it over;
+   * `force` drains it even then, but not with SQLite).
    *
    * @generated from rpc relayer.v1.InstanceService.DrainInstance
    */
@@ -299,6 +356,17 @@ export const InstanceService: GenService<{
     methodKind: "unary";
     input: typeof DrainInstanceRequestSchema;
     output: typeof DrainInstanceResponseSchema;
+  },
+  /**
+   * Undoes a drain: the instance takes its share of the work again. The call returns at once, possibly while the state is still `starting`. An instance that
+   * is not drained does not change. Errors: NOT_FOUND.
+   *
+   * @generated from rpc relayer.v1.InstanceService.UndrainInstance
+   */
+  undrainInstance: {
+    methodKind: "unary";
+    input: typeof UndrainInstanceRequestSchema;
+    output: typeof UndrainInstanceResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_relayer_v1_instance_service, 0);

@@ -12,7 +12,7 @@ export function evmDialect(chainId: bigint): NodeDialect {
       name: 'chain ID',
       call: questions.chainId(),
       expected: chainId.toString(),
-      isExpected: (answered) => /^0x[0-9a-f]{1,64}$/i.test(answered) && BigInt(answered) === chainId,
+      shown: (answered) => (/^0x[0-9a-f]{1,64}$/i.test(answered) ? BigInt(answered).toString() : answered),
     },
     genesis: questions.anchor,
     position: questions.head(),

@@ -1,7 +1,6 @@
 import { type CallMark, createBreaker } from '../../core/work/breaker.js';
 import { monotonicMs } from '../../core/work/clock.js';
 import type { Log } from '../../core/work/log.js';
-import { nodeText } from './answer.js';
 
 const firstPauseMs = 1_000;
 /**
@@ -17,7 +16,15 @@ export type Failure =
   | { readonly kind: 'failing'; readonly detail: string; readonly retryAfterMs: number | null }
   /** Its head is several blocks behind the others, or claims blocks that cannot exist yet. */
   | { readonly kind: 'lagging' | 'ahead'; readonly detail: string }
-  | { readonly kind: 'other_chain'; readonly answered: string };
+  | { readonly kind: 'other_chain'; readonly difference: Difference };
+
+/** What tells the chain of an endpoint from the configured one. */
+export interface Difference {
+  /** As in "chain ID". */
+  readonly differs: string;
+  readonly expected: string;
+  readonly answered: string;
+}
 
 /** Leaves out an endpoint after a failure, for a pause that doubles with each further failure. Logs each change once. */
 export interface CircuitBreaker {
@@ -55,14 +62,8 @@ function isOff({ kind }: Left): boolean {
   return kind === 'lagging' || kind === 'ahead';
 }
 
-/** Creates the breaker of one endpoint. `expected`: the chain's identity, for the log. */
-export function createCircuitBreaker(
-  networkName: string,
-  host: string,
-  expected: string,
-  log: Log,
-  nowMs: () => number = monotonicMs,
-): CircuitBreaker {
+/** Creates the breaker of one endpoint. */
+export function createCircuitBreaker(networkName: string, host: string, log: Log, nowMs: () => number = monotonicMs): CircuitBreaker {
   const breaker = createBreaker<Left>({
     pauseMs: { first: firstPauseMs, longest: longestPauseMs },
     failuresToTrip: 1,
@@ -77,7 +78,7 @@ export function createCircuitBreaker(
   function logTrip(failure: Failure, isAgain: boolean): void {
     const endpoint = { network: networkName, host };
     if (failure.kind === 'other_chain') {
-      log.error({ ...endpoint, expected, answered: nodeText(failure.answered) }, 'RPC endpoint serves another chain; not used');
+      log.error({ ...endpoint, ...failure.difference }, 'RPC endpoint serves another chain; not used');
       return;
     }
     if (isQuiet) return;

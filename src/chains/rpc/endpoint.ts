@@ -100,7 +100,7 @@ export function createEndpoint({
     telemetry,
     connect: connectorFor?.(url.url),
   });
-  const breaker = createCircuitBreaker(networkName, host, dialect.identity?.expected ?? 'the known genesis block', log, clock.elapsedMs);
+  const breaker = createCircuitBreaker(networkName, host, log, clock.elapsedMs);
   const identity = createIdentityCheck({ networkName, responder, genesisHash, client, breaker, log });
   const { verified } = identity;
   const { send } = createBatchSender({ networkName, responder, client, verified, clock, log });

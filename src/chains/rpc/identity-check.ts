@@ -1,6 +1,7 @@
 import type { CallMark } from '../../core/work/breaker.js';
 import type { Log } from '../../core/work/log.js';
-import type { CircuitBreaker } from './circuit-breaker.js';
+import { nodeText } from './answer.js';
+import type { CircuitBreaker, Difference } from './circuit-breaker.js';
 import type { HttpClient } from './http-client.js';
 import { type Responder, type RpcCall, settledFromSingle, singleBody } from './json-rpc.js';
 import { TransportError } from './node-error.js';
@@ -17,8 +18,8 @@ export interface IdentityCheck {
 
 /** A `TransportError` that the circuit breaker has already recorded. */
 export class OtherChainError extends TransportError {
-  constructor(host: string) {
-    super(host, 'serves another chain');
+  constructor(host: string, { differs, expected, answered }: Difference) {
+    super(host, `serves another chain: its ${differs} is ${answered}, not ${expected}`);
   }
 }
 
@@ -60,19 +61,21 @@ export function createIdentityCheck({ networkName, responder, genesisHash, clien
     // Where the node says its chain, the genesis block is a bonus: some nodes have pruned it.
     const shown = identity === null ? asked : asked?.catch(noneIfUnanswered);
     const [answered, hash] = await Promise.all([identity === null ? null : askUnverified(identity.call, identity.name), shown]);
-    if (identity !== null && answered !== null && !identity.isExpected(answered)) rejectOtherChain(answered, mark);
+    if (identity !== null && answered !== null) requireSame(identity.name, identity.expected, identity.shown(answered), mark);
     if (expected === null || hash === undefined) return;
     if (hash === null) {
       noteUnshown();
       return;
     }
     foreignGenesis = hash === expected ? null : hash;
-    if (foreignGenesis !== null) rejectOtherChain(answered === null ? `genesis ${hash}` : `${answered}, with genesis block ${hash}`, mark);
+    requireSame('genesis block', expected, hash, mark);
   }
 
-  function rejectOtherChain(answered: string, mark: CallMark): never {
-    breaker.failed({ kind: 'other_chain', answered }, mark);
-    throw new OtherChainError(host);
+  function requireSame(differs: string, expected: string, shown: string, mark: CallMark): void {
+    if (shown === expected) return;
+    const difference = { differs, expected, answered: nodeText(shown) };
+    breaker.failed({ kind: 'other_chain', difference }, mark);
+    throw new OtherChainError(host, difference);
   }
 
   function noteUnshown(): void {

@@ -70,12 +70,13 @@ export interface BlockId {
 
 /** How a node identifies its network. */
 export interface NodeIdentity {
-  /** For error messages, as in "did not return its chain ID". */
+  /** For errors and the log, as in "did not return its chain ID". */
   readonly name: string;
   readonly call: RpcCall<string>;
-  /** The answer of the configured network, for the log. */
+  /** What the configured network has. */
   readonly expected: string;
-  isExpected(answered: string): boolean;
+  /** Returns an answer in the form of `expected`. */
+  shown(answered: string): string;
 }
 
 /** The node that sent a response. */

@@ -17,7 +17,7 @@ export function stellarDialect(passphrase: string): NodeDialect {
       name: 'network passphrase',
       call: questions.passphrase(),
       expected: passphrase,
-      isExpected: (answered) => answered === passphrase,
+      shown: (answered) => answered,
     },
     genesis: null,
     position: questions.latestLedger(),

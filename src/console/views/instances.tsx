@@ -3,12 +3,14 @@ import { type Instance, InstanceState } from '../../../gen/relayer/v1/instance_s
 import { Badge } from '../parts/badge.js';
 import { Button } from '../parts/button.js';
 import { Hash } from '../parts/copy.js';
+import { FailureNote } from '../parts/failure-note.js';
 import { ConfirmDialog } from '../parts/form-dialog.js';
 import { ListPanel } from '../parts/list-panel.js';
 import { PageTitle } from '../parts/page-title.js';
 import type { Column } from '../parts/table.js';
 import { Time } from '../parts/time.js';
 import { toast } from '../parts/toast.js';
+import { useAction } from '../parts/use-call.js';
 import { usePages } from '../parts/use-pages.js';
 import { instances, once } from '../service/clients.js';
 import { overview } from '../service/overview.js';
@@ -25,15 +27,28 @@ export function InstancesView() {
   useEffect(() => {
     if (changed.length > 0) pages.change(() => changed);
   }, [changed]);
-  const drain = async (instanceId: string) => {
-    const { instance } = await instances.drainInstance({ instanceId }, once);
+  const show = (instance: Instance | undefined) => {
     if (instance !== undefined) pages.change((rows) => rows.map((row) => (row.id === instance.id ? instance : row)));
+  };
+  const drain = async (instanceId: string) => {
+    show((await instances.drainInstance({ instanceId }, once)).instance);
     toast('The instance gives up its lanes.');
   };
+  const undrain = useAction(async ({ id: instanceId }: Instance) => {
+    show((await instances.undrainInstance({ instanceId }, once)).instance);
+    toast('The instance takes its share again.');
+  });
   return (
     <>
       <PageTitle>Instances</PageTitle>
-      <ListPanel what="Instances" pages={pages} empty="There are no instances." columns={columnsOf(setDrained)} keyOf={({ id }) => id} />
+      <FailureNote failure={undrain.failure} />
+      <ListPanel
+        what="Instances"
+        pages={pages}
+        empty="There are no instances."
+        columns={columnsOf(setDrained, (instance) => void undrain.run(instance))}
+        keyOf={({ id }) => id}
+      />
       {drained !== null && (
         <ConfirmDialog
           title="Drain the instance"
@@ -44,7 +59,7 @@ export function InstancesView() {
         >
           <p>
             The instance on <span class="strong">{drained.host}</span> gives its lanes and its other work to the other instances, and takes
-            none until its process starts again. It still answers calls. It is drained when it has no lanes.
+            none until its process starts again or you undo the drain. It still answers calls. It is drained when it has no lanes.
           </p>
         </ConfirmDialog>
       )}
@@ -52,7 +67,7 @@ export function InstancesView() {
   );
 }
 
-function columnsOf(onDrain: (instance: Instance) => void): readonly Column<Instance>[] {
+function columnsOf(onDrain: (instance: Instance) => void, onUndrain: (instance: Instance) => void): readonly Column<Instance>[] {
   return [
     {
       title: 'Instance',
@@ -75,15 +90,17 @@ function columnsOf(onDrain: (instance: Instance) => void): readonly Column<Insta
     {
       title: 'Actions',
       align: 'right',
-      cell: (instance) => (
-        <Button
-          class="danger-quiet"
-          aria-label={`Drain ${instance.host}, process ${instance.pid}`}
-          disabled={instance.state === InstanceState.DRAINING}
-          onClick={() => onDrain(instance)}
-          text="Drain"
-        />
-      ),
+      cell: (instance) =>
+        instance.state === InstanceState.DRAINING ? (
+          <Button aria-label={`Undrain ${instance.host}, process ${instance.pid}`} onClick={() => onUndrain(instance)} text="Undrain" />
+        ) : (
+          <Button
+            class="danger-quiet"
+            aria-label={`Drain ${instance.host}, process ${instance.pid}`}
+            onClick={() => onDrain(instance)}
+            text="Drain"
+          />
+        ),
     },
   ];
 }

@@ -30,8 +30,11 @@ export interface Instances {
   /** As they were seen last. */
   instances(): readonly RunningInstance[];
   /**
-   * Tells an instance to give up its leases, and to take none until its process starts again. False: there is no such instance. Throws
-   * `INSTANCE_ALONE` if no other one can use the database of this one.
+   * Tells an instance to give up its leases, and to take none until its process starts again or the drain is undone. False: there is no
+   * such instance. Throws `INSTANCE_ALONE` if no other one can use the database of this one, and, unless `isForced`, if no other one shares
+   * the work.
    */
-  drain(id: string): Promise<boolean>;
+  drain(id: string, isForced: boolean): Promise<boolean>;
+  /** Undoes a drain: the instance takes its share at its next looks. False: there is no such instance. */
+  undrain(id: string): Promise<boolean>;
 }

@@ -1,7 +1,9 @@
+import { DomainError } from '../../core/errors/errors.js';
 import type { DatabaseState } from '../../core/ports/database-state.js';
 import type { InstanceState, Instances } from '../../core/ports/instances.js';
 import type { LeaseKind } from '../../core/ports/leases.js';
 import type { News } from '../../core/ports/news.js';
+import type { Member } from '../../core/ports/shared-database.js';
 import { ConflictError } from '../../core/ports/store/change.js';
 import type { LeaseShares } from './lease-shares.js';
 import type { SeenInstances } from './seen-instances.js';
@@ -39,6 +41,31 @@ export interface SharingDeps {
 
 /** Shows the instances to callers and operators. */
 export function createSharing({ seen, hold, shares, setState, nextRound, onNews, superseded }: SharingDeps): Sharing {
+  const memberOf = (id: string): Member | undefined => seen.members().find(({ number }) => String(number) === id);
+
+  /** Stores the state of the member and looks. False: it has just left. */
+  async function change({ number }: Member, state: InstanceState): Promise<boolean> {
+    try {
+      await setState(number, state);
+    } catch (error) {
+      if (error instanceof ConflictError) return false;
+      throw error;
+    }
+    await nextRound();
+    return true;
+  }
+
+  /** One with older files shares again once those with newer ones are drained. */
+  function requireAnotherThatShares({ number }: Member): void {
+    if (seen.members().some((other) => other.number !== number && other.isConnected && other.state === 'sharing')) return;
+    throw new DomainError(
+      'precondition',
+      'INSTANCE_ALONE',
+      `no other instance is connected and has the state sharing, so none can take over the work of instance ${number}; start one, or set force`,
+      { metadata: { instance_id: String(number) } },
+    );
+  }
+
   return {
     ownId: () => String(seen.me()),
     instances: () => seen.members().map(({ number, shown }) => ({ ...shown, lanes: shares.heldBy(number).get('lane') ?? 0 })),
@@ -46,18 +73,28 @@ export function createSharing({ seen, hold, shares, setState, nextRound, onNews,
     unheld: shares.unheld,
     superseded,
     oldestSnapshotMs: seen.oldestSnapshotMs,
-    async drain(id) {
-      const member = seen.members().find(({ number }) => String(number) === id);
-      if (member === undefined) return false;
+    async drain(id, isForced) {
+      await nextRound();
+      const member = memberOf(id);
+      if (member === undefined || member.state === 'draining') return member !== undefined;
+      if (!isForced) requireAnotherThatShares(member);
+      if (!(await change(member, 'draining'))) return false;
+      if (isForced) return true;
       try {
-        await setState(member.number, 'draining');
+        // Another caller may have drained the others meanwhile.
+        requireAnotherThatShares(member);
       } catch (error) {
-        // It has just left.
-        if (error instanceof ConflictError) return false;
+        await change(member, member.state);
         throw error;
       }
-      await nextRound();
       return true;
+    },
+    async undrain(id) {
+      await nextRound();
+      const member = memberOf(id);
+      if (member?.state !== 'draining') return member !== undefined;
+      // The instance itself begins to share once it can: it may be opening its keys, or have another state by what it knows.
+      return change(member, 'starting');
     },
     onNews,
     onHold: hold.onHold,

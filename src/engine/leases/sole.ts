@@ -105,6 +105,7 @@ export function createSoleInstance({ version, host, pid, leases, ownObstacle = (
     oldestSnapshotMs: () => 0,
     clockDifference: () => null,
     unsafeSettings: () => unsafeSettings(durable, 1),
+    undrain: async (drained) => drained === id,
     async drain(drained) {
       if (drained !== id) return false;
       throw new DomainError(

@@ -52,7 +52,7 @@ export function createMetrics({ version, clock, audit }: MetricsDeps): Metrics {
   });
   new Gauge({
     name: 'relayer_log_waiting_bytes',
-    help: 'Log lines that wait until the reader of standard output takes them; 0 if it is a file',
+    help: 'Log lines that standard output has not taken yet: its reader is slow, or the disk of its file is full',
     registers: [registry],
     collect() {
       this.set(waitingLogBytes());

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import pg from 'pg';
-import type { RunningInstance } from '../../core/ports/instances.js';
+import type { InstanceState, RunningInstance } from '../../core/ports/instances.js';
 import type { Conditions, Look, Member, Rewind } from '../../core/ports/shared-database.js';
 import { differingFiles, filesInForce } from '../../core/records/config-files.js';
 import type { Durability } from '../../core/records/durability.js';
@@ -104,7 +104,30 @@ export interface PostgresOverview {
 }
 
 /** Reads them; null: the database has no tables. Changes nothing. */
-export async function readPostgresOverview(connectionString: string): Promise<PostgresOverview | null> {
+export function readPostgresOverview(connectionString: string): Promise<PostgresOverview | null> {
+  return onInstances(connectionString, null, async (client, schema) => {
+    const members = await readMembers(client, schema);
+    const { rows } = await client.query<{ holder: number; lanes: number }>(
+      `select holder, count(*)::int as lanes from leases where kind = 'lane' and holder is not null group by holder`,
+    );
+    const lanes = new Map(rows.map((row) => [row.holder, row.lanes]));
+    const instances = members.map(({ number, shown }) => ({ ...shown, lanes: lanes.get(number) ?? 0 }));
+    return { instances: instances.sort((a, b) => a.sinceMs - b.sinceMs), durability: (await readServer(client)).durability };
+  });
+}
+
+/** Undoes the drain of an instance, which sees that at its next look. Returns its state from now on; null: there is no such instance. */
+export function undrainOnPostgres(connectionString: string, id: string): Promise<InstanceState | null> {
+  return onInstances(connectionString, null, async (client) => {
+    // See `Instances.undrain`: the instance itself begins to share.
+    const undrain = `update instances set state = case when state = 'draining' then 'starting' else state end
+      where number > 1 and number::text = $1 returning state`;
+    return (await client.query<{ state: InstanceState }>(undrain, [id])).rows[0]?.state ?? null;
+  });
+}
+
+/** Connects for one use; `without`: the result if the database has no tables. */
+async function onInstances<T>(connectionString: string, without: T, use: (client: pg.Client, schema: string) => Promise<T>): Promise<T> {
   await chooseServer(connectionString);
   const client = new pg.Client(connectionOptions(connectionString));
   // A query that fails reports a broken connection. Without a listener, its error would end the process.
@@ -114,14 +137,7 @@ export async function readPostgresOverview(connectionString: string): Promise<Po
     const schema = await schemaOf(client);
     const { rows: tables } = await client.query(`select to_regclass('instances') as found`);
     // A new database has no tables.
-    if (tables[0]?.found === null) return null;
-    const members = await readMembers(client, schema);
-    const { rows } = await client.query<{ holder: number; lanes: number }>(
-      `select holder, count(*)::int as lanes from leases where kind = 'lane' and holder is not null group by holder`,
-    );
-    const lanes = new Map(rows.map((row) => [row.holder, row.lanes]));
-    const instances = members.map(({ number, shown }) => ({ ...shown, lanes: lanes.get(number) ?? 0 }));
-    return { instances: instances.sort((a, b) => a.sinceMs - b.sinceMs), durability: (await readServer(client)).durability };
+    return tables[0]?.found === null ? without : await use(client, schema);
   } finally {
     await endConnection(client);
   }

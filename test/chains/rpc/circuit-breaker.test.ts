@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { type CircuitBreaker, createCircuitBreaker, type Failure } from '../../../src/chains/rpc/circuit-breaker.js';
 import { rememberingLog } from '../../support/evm.js';
 
+const otherChain: Failure = { kind: 'other_chain', difference: { differs: 'chain ID', expected: '1', answered: '5' } };
 const failing: Failure = { kind: 'failing', detail: 'host: HTTP 502', retryAfterMs: null };
 
 /** Creates a breaker on a clock that only `moveOn` advances. */
@@ -14,7 +15,7 @@ function start(): {
 } {
   const log = rememberingLog();
   let nowMs = 1_000_000;
-  const breaker = createCircuitBreaker('net', 'host', '1', log, () => nowMs);
+  const breaker = createCircuitBreaker('net', 'host', log, () => nowMs);
   return {
     breaker,
     messages: () => log.lines.map((line) => JSON.parse(line).message),
@@ -116,16 +117,16 @@ describe('circuit breaker', () => {
     }
     breaker.caughtUp();
     assert.equal(breaker.trippedBy(), null);
-    breaker.failed({ kind: 'other_chain', answered: '0x5' }, breaker.begin());
+    breaker.failed(otherChain, breaker.begin());
     assert.equal(breaker.trippedBy(), 'other_chain');
   });
 
   it('circuit breaker: blocks an endpoint of another chain and logs one error', () => {
     const { breaker, messages, moveOn } = start();
-    breaker.failed({ kind: 'other_chain', answered: '0x5' }, breaker.begin());
+    breaker.failed(otherChain, breaker.begin());
     assert.ok(breaker.isBlocked());
     moveOn(60_000);
-    breaker.failed({ kind: 'other_chain', answered: '0x5' }, breaker.begin());
+    breaker.failed(otherChain, breaker.begin());
     assert.deepEqual(messages(), ['RPC endpoint serves another chain; not used']);
   });
 

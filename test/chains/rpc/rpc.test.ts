@@ -310,8 +310,9 @@ describe('chain ID', () => {
       level: 'error',
       network: 'test-network',
       host: new URL(otherChain.url).host,
+      differs: 'chain ID',
       expected: '31337',
-      answered: '0x5',
+      answered: '5',
       message: 'RPC endpoint serves another chain; not used',
     });
   });
@@ -440,10 +441,12 @@ describe('genesis block', () => {
     isDown = true;
     await isUnavailable(ask(rpc, 'eth_x'));
     assert.equal(rpc.foreignGenesis(), null);
-    const { rpc: alone } = open(test, heavy(bad.url));
+    const { rpc: alone, lines } = open(test, heavy(bad.url));
     alone.expectGenesis(hashOf('a'));
     await isUnavailable(ask(alone, 'eth_x'));
     assert.equal(alone.foreignGenesis(), hashOf('b'));
+    const { differs, expected, answered } = JSON.parse(lines[0] ?? '');
+    assert.deepEqual([differs, expected, answered], ['genesis block', hashOf('a'), hashOf('b')], 'the log names what differs');
   });
 
   it('genesis block: once it is known, an endpoint that was used before without it must show it', async (test) => {

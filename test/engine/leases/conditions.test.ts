@@ -119,7 +119,7 @@ describe('the conditions of a start', () => {
       assert.deepEqual(await stateOf(), ['newer sharing', 'older draining']);
       if (end === 'stop') await newer.leave();
       if (end === 'hang') proxy.hang();
-      if (end === 'drain') await older.sharing.drain(newer.sharing.ownId());
+      if (end === 'drain') await older.sharing.drain(newer.sharing.ownId(), false);
       await waitFor('the older one to work', async () => (older.isWorking && older.sharing.ownHold() === null ? true : undefined), 15_000);
       assert.deepEqual([older.sharing.superseded(), older.lost], [null, null]);
       assert.ok((await stateOf()).includes('older sharing'));
@@ -130,7 +130,7 @@ describe('the conditions of a start', () => {
     const databaseUrl = await server.newDatabase();
     const drained = await join(test, databaseUrl, 'older');
     const other = await join(test, databaseUrl, 'older');
-    await other.sharing.drain(drained.sharing.ownId());
+    await other.sharing.drain(drained.sharing.ownId(), false);
     const newer = await join(test, databaseUrl, 'newer');
     await waitFor('the others to hand over', async () => other.sharing.superseded() ?? undefined);
     await newer.leave();

@@ -34,15 +34,16 @@ function aLane(): ReadonlyMap<string, Work> {
   return new Map([['evm:1/0x1', { begin: async () => undefined, end: async () => undefined }]]);
 }
 
-async function asAdmin(databaseUrl: string, sql: string, values: readonly unknown[] = []): Promise<void> {
+async function asAdmin(databaseUrl: string, sql: string, values: readonly unknown[] = []): Promise<readonly Record<string, unknown>[]> {
   const admin = new pg.Client(databaseUrl);
   await admin.connect();
-  await admin.query(sql, [...values]);
+  const { rows } = await admin.query(sql, [...values]);
   await admin.end();
+  return rows;
 }
 
 /** Removes an instance as another one does, but without ending its connection. */
-function remove(databaseUrl: string, { sharing }: OpenedInstance): Promise<void> {
+function remove(databaseUrl: string, { sharing }: OpenedInstance): Promise<unknown> {
   return asAdmin(databaseUrl, removalOf('number = $1'), [Number(sharing.ownId())]);
 }
 
@@ -51,7 +52,7 @@ it('an instance that is drained while it starts takes no lease when it has start
   const [first, starting] = [await join(test, databaseUrl), await join(test, databaseUrl)];
   await first.leases.start();
   assert.equal(await waitFor('it to be seen', async () => stateOf(first, starting)), 'starting');
-  assert.equal(await first.sharing.drain(starting.sharing.ownId()), true);
+  assert.equal(await first.sharing.drain(starting.sharing.ownId(), false), true);
   await starting.leases.add('lane', aLane());
   await starting.leases.start();
   assert.equal(stateOf(starting, starting), 'draining');
@@ -63,7 +64,7 @@ it('an instance counts the leases that it holds, and those of its units that no 
   const [draining, sharing] = [await join(test, databaseUrl), await join(test, databaseUrl)];
   await asAdmin(databaseUrl, `insert into leases (kind, key) values ('lane', 'of a relayer that was removed from the file')`);
   await draining.leases.start();
-  await draining.sharing.drain(draining.sharing.ownId());
+  await draining.sharing.drain(draining.sharing.ownId(), true);
   for (const one of [draining, sharing]) await one.leases.add('lane', aLane());
   assert.deepEqual([draining.leases.held().get('lane'), draining.sharing.unheld().get('lane')], [0, 1]);
   await sharing.leases.start();
@@ -101,12 +102,12 @@ it('a lane whose work changes while its lease is given up runs at one instance a
   await sharing.leases.add('lane', laneOf("the other instance's"));
   await sharing.leases.start();
   assert.deepEqual([...running], ['the first']);
-  await sharing.sharing.drain(draining.sharing.ownId());
+  await sharing.sharing.drain(draining.sharing.ownId(), false);
   await waitFor('its work to end', () => ends.includes('the first') || undefined);
   const changed = draining.leases.add('lane', laneOf('the changed'));
   // Two rounds, of which the second one begins after the change.
-  await draining.sharing.drain(draining.sharing.ownId());
-  await draining.sharing.drain(draining.sharing.ownId());
+  await draining.sharing.drain(draining.sharing.ownId(), false);
+  await draining.sharing.drain(draining.sharing.ownId(), false);
   assert.deepEqual([...running], ['the first']);
   mayEnd.resolve();
   await changed;
@@ -123,7 +124,7 @@ it('an instance that has just left is not found', async (test) => {
   const removing = remove(databaseUrl, leaving);
   const known = first.sharing.instances().length;
   await removing;
-  assert.equal(await first.sharing.drain(leaving.sharing.ownId()), false);
+  assert.equal(await first.sharing.drain(leaving.sharing.ownId(), false), false);
   assert.equal(known, 2);
 });
 
@@ -137,4 +138,35 @@ it('an instance that another one removed has no store until it joins again', asy
   await removed.leases.start();
   await waitFor('it to join again', async () => (removed.isAway() ? undefined : true));
   await removed.store.checkWorking();
+});
+
+it('two instances that are drained at the same time never both stay drained', async (test) => {
+  const databaseUrl = await server.newDatabase();
+  const [a, b] = [await join(test, databaseUrl), await join(test, databaseUrl)];
+  for (const one of [a, b]) await one.leases.start();
+  for (let round = 0; round < 4; round += 1) {
+    await waitFor('both to share', async () =>
+      [a, b].every((by) => [a, b].every((one) => stateOf(by, one) === 'sharing')) ? true : undefined,
+    );
+    await Promise.allSettled([a.sharing.drain(b.sharing.ownId(), false), b.sharing.drain(a.sharing.ownId(), false)]);
+    const rows = await asAdmin(databaseUrl, 'select state from instances where number > 1');
+    assert.ok(
+      rows.some(({ state }) => state === 'sharing'),
+      JSON.stringify(rows),
+    );
+    assert.equal(await a.sharing.undrain(b.sharing.ownId()), true);
+    assert.equal(await b.sharing.undrain(a.sharing.ownId()), true);
+  }
+});
+
+it('an instance whose drain is undone while it starts shares only when it has started', async (test) => {
+  const databaseUrl = await server.newDatabase();
+  const [first, starting] = [await join(test, databaseUrl), await join(test, databaseUrl)];
+  await first.leases.start();
+  await waitFor('it to be seen', async () => stateOf(first, starting));
+  assert.equal(await first.sharing.drain(starting.sharing.ownId(), false), true);
+  assert.equal(await first.sharing.undrain(starting.sharing.ownId()), true);
+  assert.equal(stateOf(first, starting), 'starting');
+  await starting.leases.start();
+  assert.equal(stateOf(starting, starting), 'sharing');
 });

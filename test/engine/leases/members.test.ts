@@ -463,7 +463,7 @@ describe('an instance that was removed', () => {
     const units = unitsFrom(2);
     const a = await join(test, databaseUrl, 'a', { floor, units });
     const b = await join(test, databaseUrl, 'b', { floor, units });
-    assert.equal(await b.sharing.drain((await a.row())?.id ?? ''), true);
+    assert.equal(await b.sharing.drain((await a.row())?.id ?? '', false), true);
     await untilShared(floor, units, { a: 0, b: 2 });
     await waitFor('it to know', () =>
       a.sharing.instances().some(({ version, state }) => version === 'a' && state === 'draining') ? true : undefined,

@@ -2,7 +2,7 @@ import { create } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { ServiceImpl } from '@connectrpc/connect';
 import { type Instance, InstanceSchema, type InstanceService, InstanceState } from '../../../../gen/relayer/v1/instance_service_pb.js';
-import { drainInstance, listInstances } from '../../../core/overview/instances.js';
+import { drainInstance, listInstances, undrainInstance } from '../../../core/overview/instances.js';
 import type { InstanceState as DomainState, Instances, RunningInstance } from '../../../core/ports/instances.js';
 import { callOf } from '../../contract/call.js';
 import { type Listing, listAnswer, pageOf, sliceOf } from '../shared/list-page.js';
@@ -23,8 +23,11 @@ export function createInstanceService({ sharing }: InstanceServiceDeps): Service
       const { records: instances, ...rest } = listAnswer(page, found, listing, callOf(context));
       return { instances, ...rest };
     },
-    async drainInstance({ instanceId }) {
-      return { instance: record(await drainInstance(sharing, instanceId)) };
+    async drainInstance({ instanceId, force }) {
+      return { instance: record(await drainInstance(sharing, instanceId, force)) };
+    },
+    async undrainInstance({ instanceId }) {
+      return { instance: record(await undrainInstance(sharing, instanceId)) };
     },
   };
 }
