@@ -54,6 +54,7 @@ export async function openStorage(
     ...(settings.auditFail === 'closed' && {
       ownObstacle: () => (log.auditHealth.refuses() ? 'the service cannot write its audit log' : null),
     }),
+    attempts: { record: null },
     instance: {
       version: packageVersion(),
       files: { hashes: keyedHashes(config.digests, settings.storageEncryptionKey), revision: config.revision },

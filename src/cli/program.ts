@@ -4,6 +4,7 @@ import { ConfigError } from '../config/problem.js';
 import { DatabaseLockedError } from '../storage/database/database-locked-error.js';
 import { DatabaseRefusedError } from '../storage/database/database-refused-error.js';
 import { SqliteDriverError } from '../storage/sqlite/driver.js';
+import { SqliteFileError } from '../storage/sqlite/open-sqlite-file.js';
 import { registerApiKey } from './api-key.js';
 import { registerAudit } from './audit.js';
 import { registerBackup } from './backup.js';
@@ -81,6 +82,7 @@ function reportError(error: unknown): 0 | 1 | 2 {
   }
   writeNote(`error: ${messageOf(error)}`);
   if (error instanceof SqliteDriverError || error instanceof DatabaseRefusedError) return 2;
+  if (error instanceof SqliteFileError && !error.mayPass) return 2;
   return error instanceof CliError ? error.exitCode : 1;
 }
 

@@ -12,7 +12,7 @@ import { addressFromUrl } from './database-url.js';
 import { postgres, sqlite } from './sql/dialect.js';
 import { lockSqlite } from './sqlite/open-sqlite.js';
 import { compileStatements, type Statements } from './statements/all-statements.js';
-import { type InstanceFacts, type OwnConnection, recordAlone, recordSharing } from './statements/instances.js';
+import { type InstanceFacts, type OwnConnection, type OwnRow, recordAlone, recordSharing } from './statements/instances.js';
 import { readOrigin, requireNotRewound, requireSameOrigin } from './statements/rewinds.js';
 
 /** A store that is ready. */
@@ -41,6 +41,8 @@ export interface OpenOptions {
   readonly meter?: Meter;
   /** An instance, which shares a PostgreSQL database with others. Absent: a command, which needs the database alone. */
   readonly instance?: InstanceFacts;
+  /** Keeps the record of this instance over its attempts to start: each one removes what the one before left if it lost its connection. */
+  readonly attempts?: { record: OwnRow | null };
   /** True: `relayer restore`, which makes a copy usable. Others refuse a PostgreSQL database whose tables were copied by rows. */
   readonly acceptsCopy?: boolean;
 }
@@ -115,20 +117,29 @@ async function openPostgresStore(connectionString: string, options: OpenOptions)
   const name = instance === undefined ? undefined : connectionNameOf(instance.version);
   const locked = await lockPostgres(connectionString, { log, isShared: instance !== undefined, name });
   const { database, migrations } = await openLocked(locked);
-  const origin = await readOrigin(database.query, statements.rewinds);
-  try {
-    if (options.acceptsCopy !== true) await requireSameOrigin(database.query, statements.rewinds, origin);
-  } catch (error) {
+  const origin = await originOf(database, statements, options).catch(async (error: unknown) => {
     await database.close();
     throw error;
-  }
+  });
   if (instance === undefined) return openAlone(database, migrations, statements, options);
   const store = createStore(database, statements, { clock: systemClock, log, ...(meter && { meter }) });
   const openObserver = postgresObserver(connectionString, locked.schema, name);
-  const record = (state: InstanceState, connection: OwnConnection | null, rewind: string | null) =>
-    recordSharing(statements, connection, { ...instance, state, rewind, origin });
+  const { attempts } = options;
+  const earlier = attempts?.record ?? null;
+  const record = (state: InstanceState, connection: OwnConnection | null, rewind: string | null) => {
+    const made = recordSharing(statements, connection, { ...instance, state, rewind, origin, earlier });
+    if (attempts !== undefined) attempts.record = made.own;
+    return made;
+  };
   const shared = createSharedDatabase({ openObserver, statements, database, record, clock: systemClock, commit: store.commit });
   return { store, shared, ...restOf(database, migrations) };
+}
+
+/** Reads where the tables are. Throws if rows of them were copied, unless that is accepted. */
+async function originOf({ query }: Database, { rewinds }: Statements, { acceptsCopy }: OpenOptions): Promise<string | null> {
+  const origin = await readOrigin(query, rewinds);
+  if (acceptsCopy !== true) await requireSameOrigin(query, rewinds, origin);
+  return origin;
 }
 
 function restOf(

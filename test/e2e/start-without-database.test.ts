@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { freePort } from '../../src/sandbox/free-port.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
 import { createServiceHome, type LaunchedService, launchService } from '../support/service.js';
 import { startTcpProxy } from '../support/tcp-proxy.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
 import { waitFor } from '../support/wait-for.js';
 
 const waiting = '"msg":"the start waits for PostgreSQL, which cannot be reached; retrying"';
@@ -21,6 +24,25 @@ async function launch(test: TestContext, databaseUrl: string): Promise<LaunchedS
 async function untilItWaits({ output }: LaunchedService): Promise<void> {
   await waitFor('the start to wait', async () => output().includes(waiting) || undefined);
 }
+
+it('serve ends with exit code 2 and the cause if the path of a SQLite database is wrong', async (test) => {
+  const folder = await temporaryFolder();
+  const text = join(folder, 'text');
+  writeFileSync(text, 'no database, but long enough to have a header'.repeat(100));
+  for (const [file, cause] of [
+    ['/proc/none/relayer.db', /ENOENT: .* mkdir '\/proc\/none'/],
+    ['/proc/none/below/relayer.db', /ENOENT: .* mkdir '\/proc\/none'/],
+    ['/sys/relayer.db', /EACCES|EROFS|EPERM/],
+    [folder, /it is a folder/],
+    [text, /file is not a database/],
+    [join(text, 'relayer.db'), /mkdir '.*text'/],
+  ] as const) {
+    const service = await launch(test, `sqlite:${file}`);
+    assert.equal(await service.exited, 2, file);
+    const [sentence = ''] = /^error: cannot open the database file .*$/m.exec(service.output()) ?? [];
+    assert.match(sentence, cause, file);
+  }
+});
 
 describe('serve without its PostgreSQL', () => {
   let postgres: TestPostgres;

@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely';
 import { type Migration, Migrator } from 'kysely/migration';
+import { StoreAwayError, StoreBrokenError } from '../../core/ports/store/change.js';
 import { initial } from '../migrations/0001-initial.js';
 import { rewinds } from '../migrations/0002-rewinds.js';
 import { acceptedEvidence } from '../migrations/0003-accepted-evidence.js';
@@ -17,6 +18,7 @@ import { keyUse } from '../migrations/0014-key-use.js';
 import { keyRotation } from '../migrations/0015-key-rotation.js';
 import { spendWindows } from '../migrations/0016-spend-windows.js';
 import type { Dialect } from '../sql/dialect.js';
+import { asStoreAway } from './store-away.js';
 
 /**
  * Every migration, in the order of their names.
@@ -50,7 +52,8 @@ export function migrationsFor(dialect: Dialect): Record<string, Migration> {
 
 /**
  * Brings the database to this version's schema in one transaction, and returns the names of the migrations that ran. Throws if one fails,
- * or if the database has a migration that this version does not know. `schema`: where PostgreSQL keeps the tables.
+ * or if the database has a migration that this version does not know; `StoreAwayError` if the database went away meanwhile. `schema`: where
+ * PostgreSQL keeps the tables.
  */
 export async function migrate(db: Kysely<unknown>, dialect: Dialect, schema?: string): Promise<string[]> {
   const provider = { getMigrations: async () => migrationsFor(dialect) };
@@ -62,7 +65,10 @@ export async function migrate(db: Kysely<unknown>, dialect: Dialect, schema?: st
     const unknown = /previously executed migration (\S+) is missing/.exec(message)?.[1];
     const advice = 'which this version does not know; run the version that created it, or restore a backup';
     const reason = unknown === undefined ? message : `it has migration ${unknown}, ${advice}`;
-    throw new Error(`cannot migrate the database to this version: ${reason}`, { cause: error });
+    const sentence = `cannot migrate the database to this version: ${reason}`;
+    const away = asStoreAway(error);
+    if (away instanceof StoreAwayError && !(away instanceof StoreBrokenError)) throw new StoreAwayError(sentence, { cause: error });
+    throw new Error(sentence, { cause: error });
   }
   return (results ?? []).map((result) => result.migrationName);
 }

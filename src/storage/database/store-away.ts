@@ -15,9 +15,9 @@ const awayCodes: readonly RegExp[] = [
   /^(E[A-Z]+|EAI_[A-Z]+)$/,
 ];
 
-/** Messages of the PostgreSQL driver about its own connections; these errors have no code. */
+/** Messages of the PostgreSQL driver, and of kysely while it migrates, about their connections; these errors have no code. */
 const awayMessages =
-  /^Connection terminated|^timeout expired$|^timeout exceeded when trying to connect$|^Query read timeout$|not queryable$/;
+  /^Connection terminated|^timeout expired$|^timeout exceeded when trying to connect$|^Query read timeout$|not queryable$|^Postgres connection has been discarded$/;
 
 /** A full database, and one that cannot be written, such as a standby. */
 const unwritable = /^(53100|25006|SQLITE_(FULL|READONLY)(_.*)?)$/;

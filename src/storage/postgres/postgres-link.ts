@@ -208,7 +208,7 @@ export function createPostgresLink(
         const next = await connected();
         if (isUnanswered && next.batchBefore === batch) return error.outcomes;
         // It is not written.
-        if (losses >= maxLosses || isLong) throw asStoreAway(isUnanswered || error instanceof LostConnectionError ? error.cause : error);
+        if (losses >= maxLosses || isLong) failWithoutConnection(error);
       }
     }
   }
@@ -231,7 +231,7 @@ export function createPostgresLink(
     async own(recordOf) {
       const { locked, run } = await connected();
       const { own, change } = recordOf(connectionOf(locked));
-      const [outcome] = await run([[change]], null);
+      const [outcome] = await run([[change]], null).catch(failWithoutConnection);
       if (outcome !== undefined) throw outcome;
       if (refusedCommits > 0) log.warn({ refusedCommits }, 'commits rejected: another instance took over the work of this one');
       refusedCommits = 0;
@@ -252,6 +252,11 @@ export function createPostgresLink(
       await endConnection(session.locked.writer);
     },
   };
+}
+
+/** Throws what a batch fails with: `StoreAwayError` if its connection was lost. */
+function failWithoutConnection(error: unknown): never {
+  throw asStoreAway(error instanceof UnansweredCommitError || error instanceof LostConnectionError ? error.cause : error);
 }
 
 /** Deletes the records of earlier batches. If that fails, one of the next times does it. */

@@ -18,11 +18,27 @@ export interface SqliteLock {
 /** As many as the kernel follows. */
 const maxLinks = 40;
 
+/** Creates a folder and those above it. Node.js, if asked for all of them, never ends below a folder that can have none, such as /proc. */
+function makeFolder(folder: string): void {
+  if (isFolder(folder)) return;
+  makeFolder(dirname(folder));
+  try {
+    mkdirSync(folder, { mode: 0o700 });
+  } catch (error) {
+    // Another process may have been faster.
+    if (!isFolder(folder)) throw error;
+  }
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+}
+
 /** Follows symbolic links to the end, also to a file that does not exist yet, and creates the folders on the way. */
 function realFile(file: string): string {
   let path = resolve(file);
   for (let links = 0; links <= maxLinks; links += 1) {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    makeFolder(dirname(path));
     path = join(realpathSync(dirname(path)), basename(path));
     if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return path;
     path = resolve(dirname(path), readlinkSync(path));
@@ -58,6 +74,19 @@ function createLockFile(lockFile: string): void {
   if (!existsSync(lockFile)) closeSync(openSync(lockFile, 'a', 0o600));
 }
 
+/** Creates the folder and the lock file of a database. */
+function lockFileOf(file: string): { readonly real: string; readonly lockFile: string } {
+  try {
+    const real = realFile(file);
+    const lockFile = `${real}.lock`;
+    if (isFolder(real)) throw new Error('it is a folder');
+    createLockFile(lockFile);
+    return { real, lockFile };
+  } catch (error) {
+    throw new SqliteFileError(file, error);
+  }
+}
+
 /** Undefined if the row cannot be read, for example while the holder runs its first migration. */
 function holderOf(file: string): Instance | undefined {
   try {
@@ -80,9 +109,7 @@ function holderOf(file: string): Instance | undefined {
 export function takeSqliteLock(file: string): SqliteLock {
   // Without it, nothing is created.
   sqliteDriver();
-  const real = realFile(file);
-  const lockFile = `${real}.lock`;
-  createLockFile(lockFile);
+  const { real, lockFile } = lockFileOf(file);
   let lock: Sqlite.Database;
   try {
     lock = openSqliteFile(lockFile, { timeout: 0 }, (db) => db.exec('begin exclusive'));

@@ -309,6 +309,8 @@ interface JoiningFacts extends InstanceFacts {
   readonly origin: string | null;
   /** What shows that the database lacks commits of this instance; null: nothing. */
   readonly rewind: string | null;
+  /** The record of an earlier attempt of this process to start, which is removed; null: there is none. */
+  readonly earlier: OwnRow | null;
 }
 
 /** Returns a new record of this process as an instance that joins the others. */
@@ -322,6 +324,7 @@ export function recordSharing(
     // A command that used the database alone and has lost its connection must not return.
     step(instances.insertReleased, rowOf({ number: aloneNumber, token: '' }, null)),
     step(instances.join, rowOf(own, connection, facts)),
+    ...(facts.earlier === null ? [] : [step(instances.leave, facts.earlier)]),
     step(instances.forgetBatchesOfGone, {}),
     step(leases.freeOrphans, {}),
     step(databaseIds.insertIfMissing, { number: 1, id: randomUUID() }),
