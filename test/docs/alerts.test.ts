@@ -210,23 +210,22 @@ const stories: Readonly<Record<string, readonly Story[]>> = {
   ],
   RelayerErrors: [
     {
-      what: 'each of three calls a minute fails, beside six checks a second',
+      what: 'each of three calls a minute fails',
       series: {
-        [of('relayer_requests_total', ',method="/api/v1/ready",protocol="http",code="200"')]: '0+240x200',
-        [of('relayer_requests_total', ',method="Health.Check",protocol="grpc",code="200"')]: '0+120x200',
-        [of('relayer_requests_total', ',method="TransactionService.SendTransaction",protocol="rest",code="500"')]: '_x9 3+3x200',
+        [of('relayer_calls_total', ',result="ok"')]: '0x209',
+        [of('relayer_calls_total', ',result="failed"')]: '0x9 3+3x200',
       },
       silentAt: [9, 19],
-      firesAt: [22, 100],
+      firesAt: [20, 100],
       labels: {},
     },
     {
-      what: 'checks find an instance not ready, and calls succeed',
+      what: 'all calls of one minute fail',
       series: {
-        [of('relayer_requests_total', ',method="/api/v1/ready",protocol="http",code="503"')]: '0+120x200',
-        [of('relayer_requests_total', ',method="TransactionService.SendTransaction",protocol="rest",code="200"')]: '0+3x200',
+        [of('relayer_calls_total', ',result="ok"')]: '0x200',
+        [of('relayer_calls_total', ',result="failed"')]: '0x30 50x170',
       },
-      silentAt: [30, 100],
+      silentAt: [31, 45, 100],
       firesAt: [],
     },
   ],

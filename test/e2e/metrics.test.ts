@@ -136,6 +136,20 @@ describe('metrics after traffic', () => {
     assert.equal(count('SigningService.SignData', 'rest', '200'), 1);
     assert.equal(count('SigningService.SignData', 'rest', '401'), 1);
     assert.equal(count('none', 'rest', '404'), 1);
+    const calls = (result: string) => sumOf(scraped, 'relayer_calls_total', { result });
+    const counted = (code: RegExp) =>
+      (scraped.samples.get('relayer_requests_total') ?? [])
+        .filter(({ labels }) => code.test(labels.code ?? '') && labels.protocol !== 'http' && !labels.method?.startsWith('Health'))
+        .reduce((sum, { value }) => sum + value, 0);
+    assert.deepEqual(
+      [calls('ok'), calls('refused'), calls('failed')],
+      [counted(/^2/), counted(/^4/), 0],
+      'pages and health checks do not count',
+    );
+    assert.ok(
+      scraped.samples.get('relayer_calls_total')?.some(({ labels }) => labels.result === 'failed'),
+      'it begins with 0',
+    );
     assert.equal(sumOf(scraped, 'relayer_request_duration_seconds_count', { method: 'SigningService.SignData', result: 'refused' }), 1);
   });
 

@@ -132,6 +132,9 @@ function createPrometheusMeter(): PrometheusMeter {
     'Finished requests by HTTP status; gRPC and Connect errors count as their HTTP equivalent, 499 if the caller disconnected',
     ['method', 'protocol', 'code'],
   );
+  const calls = counter('relayer_calls_total', 'Finished requests without pages and health checks: ok, refused (4xx) or failed (5xx)', [
+    'result',
+  ]);
   const requestDurations = histogram(
     'relayer_request_duration_seconds',
     'Time from a request to the end of its response, without streams; result: ok, refused (4xx) or failed (5xx)',
@@ -182,6 +185,7 @@ function createPrometheusMeter(): PrometheusMeter {
     ['relayer', 'kind'],
   );
   // Rates and alerts need a zero to start from.
+  for (const result of ['ok', 'refused', 'failed']) calls(result).inc(0);
   for (const limit of ['total', 'address']) refusedConnections(limit).inc(0);
   for (const result of ['written', 'failed']) commits(result).inc(0);
   for (const outcome of ['delivered', 'failed', 'dead']) webhookAttempts(outcome).inc(0);
@@ -189,6 +193,7 @@ function createPrometheusMeter(): PrometheusMeter {
   return {
     requestEnded(method, protocol, code, seconds) {
       requests(method, protocol, String(code)).inc();
+      if (protocol !== 'http' && !method.startsWith(healthMethods)) calls(resultOf(code)).inc();
       if (seconds !== null) requestDurations(method, protocol, resultOf(code)).observe(seconds);
     },
     connectionRefused: (limit) => refusedConnections(limit).inc(),
@@ -217,6 +222,9 @@ function createPrometheusMeter(): PrometheusMeter {
     text: () => texts.map((text) => text()).join('\n'),
   };
 }
+
+/** Of `grpc.health.v1.Health`. */
+const healthMethods = 'Health.';
 
 function resultOf(code: number): string {
   return code < 400 ? 'ok' : code < 500 ? 'refused' : 'failed';
