@@ -103,8 +103,13 @@ export function createTargets({
     if (match.kind === 'wrong_verb') return { kind: 'wrong_verb', rpc: false, allow: match.allow };
     const sentence = notOfferedAt(path);
     if (sentence !== undefined) return { kind: 'not_offered', rpc: false, sentence };
-    return { kind: 'none', rpc: rpcPathPattern.test(path) || rpcProtocolOf(contentType) !== 'connect' };
+    return { kind: 'none', rpc: isRpc(path, contentType) };
   };
+}
+
+/** True if the caller of a path that need not exist speaks RPC. */
+export function isRpc(path: string, contentType: string | undefined): boolean {
+  return rpcPathPattern.test(path) || rpcProtocolOf(contentType) !== 'connect';
 }
 
 function rpcTargetsOf(handlers: ReadonlyMap<string, UniversalHandler>, plans: readonly MethodPlan[]) {

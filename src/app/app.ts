@@ -104,11 +104,15 @@ export async function startApp(
     const telemetry: Telemetry = { meter: metrics.meter, tracer: traces.tracer };
     const context: AppContext = { settings, config, clock, log, telemetry, onStop };
 
+    // The server, which says until the end of the start that it starts.
+    const { address, at, serve, ...certificate } = await openServer(context, leaving, shutdownLimits.deadlineMs);
+
     // The store and its outbox, the keys of callers, and the configuration in force. Networks are known later.
     let headTimesMs: () => readonly number[] = () => [];
     const storage = await openStorage(context, parts.openInstance, () => headTimesMs());
     const { opened, database, store, secretBox, databaseSecret, agreedClock, keys, delivery, stored, inForce } = storage;
     const { leases, sharing } = opened;
+    at('the keys are not open yet');
 
     // Signers and chains, of which none is open yet.
     const nodeUrls = nodeUrlPolicyOf(settings, config);
@@ -219,16 +223,12 @@ export async function startApp(
       telemetry,
       isSuperseded: () => sharing.superseded() !== null,
     });
-
-    // The server.
-    const { server, ...certificate } = await openServer(context, handle, { leaving, shutdownDeadlineMs: shutdownLimits.deadlineMs });
     metrics.show(figuresOf({ engine, directory, opened, delivery, overview, readiness, ...certificate }));
 
     // From here on this instance does its share of the work, and follows what others change.
     followOthers(context, { opened, writer, engine, feed, delivery, keys, inForce });
     onStop('work', () => leases.stop());
-    onStop('work', () => server.stop());
-    const address = await startWork(leases, server, opened.shared !== null);
+    await startWork(leases, () => serve(handle), opened.shared !== null);
     return { ...address, relayers: directory.relayers(), broken: opened.lost, renewCertificate: certificate.renewCertificate, leave, stop };
   } catch (error) {
     await stop();
@@ -236,12 +236,12 @@ export async function startApp(
   }
 }
 
-/** Begins this instance's share of the work, and listens. */
-async function startWork<A>(leases: Pick<Leases, 'start'>, { listen }: { listen(): Promise<A> }, isShared: boolean): Promise<A> {
-  // Instances with older configuration files accept nothing from when this one shares the work, so it listens before.
-  const listening = isShared ? await listen() : null;
+/** Begins this instance's share of the work, and serves calls. */
+async function startWork(leases: Pick<Leases, 'start'>, serve: () => void, isShared: boolean): Promise<void> {
+  // Instances with older configuration files accept nothing from when this one shares the work, so it serves before.
+  if (isShared) serve();
   await leases.start();
-  return listening ?? (await listen());
+  if (!isShared) serve();
 }
 
 function idsOf(entries: readonly { readonly id: string }[]): ReadonlySet<string> {

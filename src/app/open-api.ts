@@ -18,6 +18,7 @@ import { createServer, type ServerOptions } from '../api/http/server.js';
 import { type CompiledRest, compileRest, createRestGateway } from '../api/rest/gateway.js';
 import { reflectionServices, serveReflection } from '../api/rpc/reflection.js';
 import { contractServices, createServices, requestCheckOf, type ServicesDeps } from '../api/services/services.js';
+import { createStartingHandler } from '../api/starting-handler.js';
 import { packageFile } from '../config/package-version.js';
 import type { Settings } from '../config/settings.js';
 import { createFingerprint, storedResponseSealKey } from '../core/access/database-secret.js';
@@ -25,6 +26,7 @@ import { createIdempotency } from '../core/access/idempotency.js';
 import { systemIds } from '../core/records/ids.js';
 import type { AgeClock } from '../core/work/age-clock.js';
 import type { AuditLog, Log } from '../core/work/log.js';
+import { createSystemState } from '../observability/system-state.js';
 import { createSecretBox } from '../storage/secret-box.js';
 import type { AppContext } from './app-context.js';
 
@@ -108,23 +110,30 @@ export function openApi(parts: ApiParts): ReturnType<typeof createHandler> {
   });
 }
 
-/** Makes the server, which does not listen yet, and renews its certificate while the service runs. */
+/**
+ * Listens, and renews the certificate while the service runs. Until `serve` is called, it answers as a service that starts: orchestrators
+ * restart a process that does not say that it lives, and a start may wait for its database, or open many keys. `at` sets what it waits for.
+ */
 export async function openServer(
-  { settings, log, telemetry, onStop }: AppContext,
-  handler: ServerOptions['handler'],
-  ending: Pick<ServerOptions, 'leaving' | 'shutdownDeadlineMs'>,
+  { settings, clock, log, telemetry, onStop }: AppContext,
+  leaving: AbortSignal,
+  shutdownDeadlineMs: number,
 ) {
+  const newRequestId = systemIds.timeOrdered;
+  let stage = 'the database is not open yet';
+  let handler = createStartingHandler({ clock, system: createSystemState(clock), newRequestId, stage: () => stage });
   const files = certificateFilesOf(settings);
   const certificate = files === null ? null : await readCertificate(files);
   const server = createServer({
     host: settings.host,
     port: settings.port,
     tls: certificate,
-    handler,
-    newRequestId: systemIds.timeOrdered,
+    handler: (request, response) => handler(request, response),
+    newRequestId,
     log,
     meter: telemetry.meter,
-    ...ending,
+    leaving,
+    shutdownDeadlineMs,
     connectionLimits: {
       total: await connectionsThatFit(),
       perAddress: settings.connectionsPerAddress,
@@ -136,7 +145,20 @@ export async function openServer(
       ? null
       : startCertificateRenewal(files, { current: certificate, use: server.useCertificate, log });
   onStop('work', async () => renewal?.stop());
-  return { server, renewCertificate: async () => renewal?.renew(), certificateExpiryMs: () => renewal?.expiryMs() ?? null };
+  onStop('work', () => server.stop());
+  const at = (next: string): void => {
+    stage = next;
+  };
+  const serve = (real: ServerOptions['handler']): void => {
+    handler = real;
+  };
+  return {
+    address: await server.listen(),
+    at,
+    serve,
+    renewCertificate: async () => renewal?.renew(),
+    certificateExpiryMs: () => renewal?.expiryMs() ?? null,
+  };
 }
 
 function certificateFilesOf({ tlsCertFile, tlsKeyFile }: Settings): CertificateFiles | null {

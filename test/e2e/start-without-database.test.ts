@@ -2,8 +2,10 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it, type TestContext } from 'node:test';
+import { RelayerService } from '../../gen/relayer/v1/relayer_service_pb.js';
 import { freePort } from '../../src/sandbox/free-port.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
+import { rpcAskers } from '../support/rpc-askers.js';
 import { createServiceHome, type LaunchedService, launchService } from '../support/service.js';
 import { startTcpProxy } from '../support/tcp-proxy.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
@@ -11,8 +13,8 @@ import { waitFor } from '../support/wait-for.js';
 
 const waiting = '"msg":"the start waits for PostgreSQL, which cannot be reached; retrying"';
 
-async function launch(test: TestContext, databaseUrl: string): Promise<LaunchedService> {
-  const home = await createServiceHome({ rpcUrl: 'http://127.0.0.1:9', env: { DATABASE_URL: databaseUrl } });
+async function launch(test: TestContext, databaseUrl: string, env: Readonly<Record<string, string>> = {}): Promise<LaunchedService> {
+  const home = await createServiceHome({ rpcUrl: 'http://127.0.0.1:9', env: { DATABASE_URL: databaseUrl, ...env } });
   const service = launchService(home);
   test.after(async () => {
     await service.kill();
@@ -66,6 +68,39 @@ describe('serve without its PostgreSQL', () => {
     assert.match(service.output(), /cannot connect to PostgreSQL at 127\.0\.0\.1:\d+: .*ECONNREFUSED/);
     assert.match(service.output(), /"msg":"PostgreSQL is reachable; the start goes on"/);
     assert.equal(await stop(), 0);
+  });
+
+  it('lives and is not ready while it waits, refuses calls over every protocol, and serves on the same port then', async (test) => {
+    const databaseUrl = await postgres.newDatabase();
+    await postgres.halt();
+    const port = await freePort();
+    const service = await launch(test, databaseUrl, { APP_PORT: String(port) });
+    await untilItWaits(service);
+    const baseUrl = `http://127.0.0.1:${port}`;
+    const ask = async (path: string, init: RequestInit = {}) => {
+      const response = await fetch(`${baseUrl}${path}`, init);
+      return { status: response.status, headers: response.headers, text: await response.text() };
+    };
+    assert.deepEqual([(await ask('/api/v1/health')).status, (await ask('/api/v1/health')).text], [200, 'OK']);
+    const ready = await ask('/api/v1/ready');
+    assert.deepEqual([ready.status, JSON.parse(ready.text).ready], [503, false]);
+    assert.equal(JSON.parse(ready.text).components.service, 'starting: the database is not open yet');
+    for (const init of [{}, { method: 'POST', body: '{}', headers: { 'content-type': 'application/json' } }]) {
+      const { status, headers, text } = await ask('/api/v1/relayers', init);
+      assert.deepEqual([status, headers.get('x-error-reason'), headers.get('retry-after')], [503, 'SERVICE_UNAVAILABLE', '1']);
+      const { success, error } = JSON.parse(text);
+      assert.deepEqual([success, error], [false, 'the service is starting: the database is not open yet; retry']);
+    }
+    for (const asker of rpcAskers(baseUrl)) {
+      const answer = await asker.ask(RelayerService.method.listRelayers, {});
+      asker.close();
+      assert.ok(!answer.ok, asker.protocol);
+      assert.deepEqual([answer.code, answer.info?.reason], ['Unavailable', 'SERVICE_UNAVAILABLE'], asker.protocol);
+    }
+    await postgres.start();
+    await service.listening;
+    assert.equal((await ask('/api/v1/ready')).status, 200);
+    assert.equal((await ask('/api/v1/relayers')).status, 401);
   });
 
   it('waits for a server that ends each connection at once', async (test) => {

@@ -267,17 +267,23 @@ function writeJson(exchange: RestExchange, status: number, text: string, headers
 /** Answers with the error envelope. */
 function writeError(exchange: RestExchange, error: DomainError): void {
   exchange.call.failure = error;
+  const { status, headers, body } = errorAnswer(error, exchange.call);
+  if (error.kind === 'unauthenticated' && !exchange.headers.some(([name]) => name === 'www-authenticate'))
+    headers.push(['www-authenticate', 'Bearer']);
+  writeJson(exchange, status, body, headers);
+}
+
+/** Returns the answer with the envelope of an error. The headers lack its content type. */
+export function errorAnswer(error: DomainError, call: Pick<Call, 'warnings' | 'traceId'>) {
   const headers: Header[] = [];
   const delayMs = retryAfterMsOf(error);
   if (delayMs !== null) headers.push(['retry-after', retryAfterText(delayMs)]);
   headers.push(['x-error-reason', error.reason]);
-  if (error.kind === 'unauthenticated' && !exchange.headers.some(([name]) => name === 'www-authenticate'))
-    headers.push(['www-authenticate', 'Bearer']);
-  writeJson(exchange, errorTable[error.kind].httpStatus, errorText(error, exchange.call), headers);
+  return { status: errorTable[error.kind].httpStatus, headers, body: errorText(error, call) };
 }
 
 /** The envelope of an error: a sentence for people, a fixed text for programs, and the metadata if there is any. */
-function errorText(error: DomainError, { warnings, traceId }: Call): string {
+function errorText(error: DomainError, { warnings, traceId }: Pick<Call, 'warnings' | 'traceId'>): string {
   const message = error.fixedText ?? errorTable[error.kind].text;
   const logs = warnings.map(({ level, message: warning }) => ({ level, message: warning }));
   const traces = traceId === null ? [] : [traceId];

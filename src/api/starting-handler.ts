@@ -1,0 +1,53 @@
+import { DomainError } from '../core/errors/errors.js';
+import type { Clock } from '../core/work/clock.js';
+import { requestIdOf } from './guards/request-head.js';
+import { breakOff, drainAfterAnswer, writeAnswer } from './http/answer.js';
+import type { ApiRequest, ApiResponse } from './http/header.js';
+import { createReadyPage, healthPage, type SystemState } from './http/operator-pages.js';
+import { protectiveHeaders } from './http/protective-headers.js';
+import { errorAnswer } from './rest/gateway.js';
+import { writeProtocolError } from './rpc/protocol-error.js';
+import { isRpc } from './target.js';
+
+/** What the handler of a start needs. */
+export interface StartingDeps {
+  readonly clock: Clock;
+  readonly system: () => Promise<SystemState>;
+  readonly newRequestId: () => string;
+  /** What the start does now, without addresses and causes: it is public. */
+  readonly stage: () => string;
+}
+
+/**
+ * Creates the handler of a service that starts, which may wait for its database for long: it lives, so nothing must restart it, is not
+ * ready, and serves nothing else.
+ */
+export function createStartingHandler({ clock, system, newRequestId, stage }: StartingDeps) {
+  const readiness = async () => ({ ready: false, components: { service: `starting: ${stage()}` }, networks: {} });
+  const pages = new Map([healthPage, createReadyPage(readiness, { clock, system })].map((page) => [page.path, page]));
+
+  return (request: ApiRequest, response: ApiResponse): void => {
+    const path = (request.url ?? '').replace(/\?.*$/s, '').replace(/\/$/, '');
+    const requestId = requestIdOf(request, newRequestId);
+    const headers = [['x-request-id', requestId], ...protectiveHeaders(request)] as const;
+    request.on('error', () => undefined);
+    response.on('error', () => undefined);
+    drainAfterAnswer(request, response);
+    const page = request.method === 'GET' || request.method === 'HEAD' ? pages.get(path) : undefined;
+    if (page !== undefined) {
+      Promise.resolve(page.render(request, null)).then(
+        ({ status, contentType, body }) =>
+          writeAnswer(request, response, { status, headers: [...headers, ['content-type', contentType]], body }),
+        () => breakOff(response),
+      );
+      return;
+    }
+    const failure = new DomainError('unavailable', 'SERVICE_UNAVAILABLE', `the service is starting: ${stage()}; retry`);
+    if (isRpc(path, request.headers['content-type'])) {
+      writeProtocolError(request, response, failure, { requestId, headers: [...headers] });
+      return;
+    }
+    const answer = errorAnswer(failure, { warnings: [], traceId: null });
+    writeAnswer(request, response, { ...answer, headers: [...headers, ['content-type', 'application/json'], ...answer.headers] });
+  };
+}
