@@ -51,7 +51,7 @@ export async function startInstances(home: ServiceHome, count: number, settingsO
         () => null,
       );
     launch();
-    await waitFor('an instance to answer', async () => ((await statusOf('/api/v1/health')) === 200 ? true : undefined), 60_000);
+    await waitFor('an instance to answer', async () => ((await statusOf('/api/v1/ready')) === 200 ? true : undefined), 60_000);
     return { port, baseUrl, process: () => process, isReady: async () => (await statusOf('/api/v1/ready')) === 200 };
   }
 
