@@ -38,6 +38,11 @@ describe('spending rules over REST', () => {
     assert.equal(status, 200, text);
     return body.data.policies.rules;
   };
+  const quotedReasons = async (body: object) => {
+    const { text, body: answer } = await rest(service.baseUrl, 'POST', `${path()}/transactions/quote`, body);
+    assert.equal(answer.success, true, text);
+    return answer.data.refusals.map(({ reason }: { reason: string }) => reason);
+  };
   const until = (id: string, status: string) =>
     waitFor(`${id} to be ${status}`, async () => {
       const { body } = await rest(service.baseUrl, 'GET', `${path()}/transactions/${id}`);
@@ -80,6 +85,7 @@ describe('spending rules over REST', () => {
   it('a call is judged by its function, arguments and value', async () => {
     const call = (to: string, amount: bigint, value = 0) =>
       send({ to: token, value, data: erc20.encodeFunctionData('transfer', [to, amount]) });
+    assert.deepEqual(await quotedReasons({ to: stranger, value: 1 }), ['POLICY_DENIED']);
     for (const [refused, why] of [
       [await call(stranger, 5n), 'data'],
       [await call(receiver, 1_001n), 'data'],
@@ -124,6 +130,7 @@ describe('spending rules over REST', () => {
     });
     await until(again.body.data.id, 'confirmed');
     assert.equal((await pay(1)).status, 403, 'what was spent counts on');
+    assert.deepEqual(await quotedReasons({ to: receiver, value: 1 }), ['SPEND_LIMIT_EXCEEDED']);
   });
 
   it('a relayer with rules signs nothing that it does not send', async () => {

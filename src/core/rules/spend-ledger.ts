@@ -21,6 +21,8 @@ export interface SpendLedger {
    * Throws what `commit` throws, and `forbidden` SPEND_LIMIT_EXCEEDED, if nothing was reserved.
    */
   withReserved<T>(relayerId: string, spends: readonly Spend[], commit: (reserved: ReservedCommit) => Promise<T>): Promise<T>;
+  /** Throws `forbidden` SPEND_LIMIT_EXCEEDED if a limit has no room for the amounts now. Reserves nothing. */
+  requireRoom(relayerId: string, spends: readonly Spend[]): Promise<void>;
 }
 
 /** What a commit reserves. */
@@ -69,7 +71,8 @@ export function createSpendLedger({ store, clock, ids }: SpendLedgerDeps): Spend
   const keyOf = (relayerId: string, name: string): string => `${relayerId}/${name}`;
 
   /** Reads the windows that no commit under way counts on. */
-  async function stored(relayerId: string, names: readonly string[]): Promise<ReadonlyMap<string, CountedWindow>> {
+  async function stored(relayerId: string, spends: readonly Spend[]): Promise<ReadonlyMap<string, CountedWindow>> {
+    const names = [...new Set(spends.map(({ window }) => window))];
     const found = await store.read.spendWindows(
       relayerId,
       names.filter((name) => !held.has(keyOf(relayerId, name))),
@@ -98,9 +101,8 @@ export function createSpendLedger({ store, clock, ids }: SpendLedgerDeps): Spend
   }
 
   async function attempt<T>(relayerId: string, spends: readonly Spend[], commit: (reserved: ReservedCommit) => Promise<T>): Promise<T> {
-    const names = [...new Set(spends.map(({ window }) => window))];
     for (;;) {
-      const found = counted(relayerId, spends, await stored(relayerId, names));
+      const found = counted(relayerId, spends, await stored(relayerId, spends));
       if (found.refused === null) return commitCounted(relayerId, found, commit);
       const underWay = [...(held.get(keyOf(relayerId, found.refused.window))?.underWay ?? [])];
       // What another commit reserves may never be stored, and then there is room.
@@ -149,6 +151,11 @@ export function createSpendLedger({ store, clock, ids }: SpendLedgerDeps): Spend
         () => attempt(relayerId, spends, commit),
         (error) => error instanceof ConflictError && error.change === 'storeSpendWindow',
       ),
+    async requireRoom(relayerId, spends) {
+      if (spends.length === 0) return;
+      const found = counted(relayerId, spends, await stored(relayerId, spends));
+      if (found.refused !== null) throw limitExceeded(relayerId, found.refused, found);
+    },
   };
 }
 

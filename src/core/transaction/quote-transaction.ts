@@ -6,6 +6,7 @@ import type { ChainQuote, ReadPart } from '../ports/chain/quote.js';
 import type { ContentRequest, Wanted } from '../ports/chain/requests.js';
 import type { Directory } from '../ports/directory.js';
 import type { TransactionReads } from '../ports/store/transactions.js';
+import type { Asker } from '../records/judgement.js';
 import {
   defaultPolicies,
   laneOf,
@@ -16,14 +17,17 @@ import {
   stellarAccountChanges,
 } from '../records/relayer.js';
 import type { TransactionTags } from '../records/transaction.js';
+import type { SpendLedger } from '../rules/spend-ledger.js';
 import { orAborted, startDeadline } from '../work/abort.js';
 import type { Clock } from '../work/clock.js';
 import type { Timers } from '../work/timers.js';
+import { allowedSpends } from './allowed-spends.js';
 import { requireFreeExternalId, type TransactionDeps } from './send-transaction.js';
 
 /** The dependencies of `quoteTransaction`. */
 export interface QuoteDeps extends Pick<TransactionDeps, 'directory' | 'lanes'> {
   readonly store: { readonly read: Pick<TransactionReads, 'openSummaries' | 'transactionsById' | 'externalIdHolder'> };
+  readonly ledger: Pick<SpendLedger, 'requireRoom'>;
   readonly clock: Clock;
   /** Default: the runtime's timers. */
   readonly timers?: Timers;
@@ -85,14 +89,14 @@ export async function quoteTransaction(
   deps: QuoteDeps,
   relayer: Relayer,
   request: ContentRequest,
-  tags: TransactionTags | null,
+  { tags, asker }: { readonly tags: TransactionTags | null; readonly asker: Asker },
 ): Promise<Quote> {
   const { content } = contentToQuote(deps, relayer, request);
   const chain = deps.directory.chainOf(relayer);
   const warnings: Warning[] = [];
   const { part, clear } = startParts(warnings, deps.timers);
   const [refusals, inFlight, quoted, account] = await Promise.all([
-    refusalsOf(deps, relayer, request, tags),
+    refusalsOf(deps, relayer, request, { tags, asker }),
     readInFlight(deps, relayer),
     chain.quote({ relayer, unrestricted: unrestricted(relayer, request), content, request, part }),
     part('the balance', async () => {
@@ -137,15 +141,16 @@ function startParts(warnings: Warning[], timers: Timers | undefined): { readonly
 
 /** Collects why sending would not accept the transaction. */
 async function refusalsOf(
-  { directory, lanes, clock, store }: QuoteDeps,
+  { directory, lanes, clock, store, ledger }: QuoteDeps,
   relayer: Relayer,
   request: ContentRequest,
-  tags: TransactionTags | null,
+  { tags, asker }: { readonly tags: TransactionTags | null; readonly asker: Asker },
 ): Promise<readonly QuoteRefusal[]> {
+  const chain = directory.chainOf(relayer);
   const context = { relayer, nowMs: clock.nowMs(), earlier: null };
   const checks = [
     () => requireActive(relayer),
-    () => directory.chainOf(relayer).contentOf(request, context),
+    () => ledger.requireRoom(relayer.id, allowedSpends(chain, chain.contentOf(request, context).content, relayer, asker)),
     () => requireFreeExternalId(store.read, relayer.id, tags),
     () => lanes.takeRoom(laneOf(relayer), 1)(),
   ];
@@ -182,7 +187,7 @@ function unrestricted(relayer: Relayer, request: ContentRequest): Relayer {
 function unrestrictedPolicies(policies: RelayerPolicies, request: ContentRequest): RelayerPolicies {
   switch (policies.network) {
     case 'evm':
-      return { ...policies, gasPriceCapWei: null, whitelistReceivers: null, gasLimitEstimation: true };
+      return { ...policies, gasPriceCapWei: null, whitelistReceivers: null, gasLimitEstimation: true, rules: null };
     case 'stellar': {
       const sources = request.network === 'stellar' ? request.operations.flatMap(({ sourceAccount }) => sourceAccount ?? []) : [];
       return { ...policies, maxFeeStroops: null, allowAccountChanges: stellarAccountChanges, operationSourceAccounts: sources };

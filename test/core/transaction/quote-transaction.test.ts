@@ -49,6 +49,7 @@ async function quoted({ relayer: over, open = [], balance = async () => 1_000n, 
   };
   const deps = {
     directory: { chainOf: () => chain },
+    ledger: { requireRoom: async () => undefined },
     clock: { nowMs: () => 0 },
     lanes: {
       takeRoom() {
@@ -67,7 +68,7 @@ async function quoted({ relayer: over, open = [], balance = async () => 1_000n, 
       },
     },
   } as unknown as QuoteDeps;
-  return quoteTransaction(deps, relayer, evmRequest({}), { externalId: 'order-1', labels: [] });
+  return quoteTransaction(deps, relayer, evmRequest({}), { tags: { externalId: 'order-1', labels: [] }, asker: { apiKeyId: null } });
 }
 
 describe('quotes of transactions', () => {

@@ -104,7 +104,8 @@ export function createTransactionService(deps: TransactionServiceDeps): ServiceI
     },
     sendTransactions: sendTogether,
     async quoteTransaction(request, context) {
-      const quote = await quoteTransaction(deps, relayerOf(context), contentRequestOf(request), tagsOf(request));
+      const asked = { tags: tagsOf(request), asker: originOf(callOf(context)) };
+      const quote = await quoteTransaction(sending, relayerOf(context), contentRequestOf(request), asked);
       callOf(context).warnings.push(...quote.warnings);
       return { quote: protoOfQuote(quote) };
     },
