@@ -3,6 +3,7 @@ import type { RpcCall } from '../../src/chains/rpc/json-rpc.js';
 import type { Rpc } from '../../src/chains/rpc/rpc.js';
 import type { Statuses } from '../../src/chains/solana/questions.js';
 import type { Plant } from './plants.js';
+import { finalOnOneWord } from './plants-engine.js';
 import { seam } from './seam.js';
 
 /** The blocks that could include an attempt are not read. */
@@ -50,6 +51,7 @@ export const chainPlants: readonly Plant[] = [
           nonce: quantityFrom(transaction.nonce, 'nonce'),
         }),
       }),
+      finalOnOneWord,
     ],
     faults: ['forged sender', 'congestion'],
   },
