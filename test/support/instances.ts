@@ -51,7 +51,8 @@ export async function startInstances(home: ServiceHome, count: number, settingsO
         () => null,
       );
     launch();
-    await waitFor('an instance to answer', async () => ((await statusOf('/api/v1/ready')) === 200 ? true : undefined), 60_000);
+    // It is healthy before it serves calls, and may never be ready.
+    await waitFor('an instance to listen', () => (/"msg":"listening"/.test(process.output()) ? true : undefined), 60_000);
     return { port, baseUrl, process: () => process, isReady: async () => (await statusOf('/api/v1/ready')) === 200 };
   }
 
