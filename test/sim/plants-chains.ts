@@ -203,7 +203,7 @@ export const chainPlants: readonly Plant[] = [
   {
     name: 'Stellar: an envelope that nobody signed displaces ours',
     network: 'stellar',
-    seams: [seam(() => import('../../src/chains/stellar/sign.js'), { hasSigned: () => () => true })],
+    seams: [seam(() => import('../../src/chains/stellar/sign.js'), { hasSigned: () => () => true }), finalOnOneWord],
     faults: ['forged envelope', 'lost requests'],
   },
   {
@@ -244,13 +244,7 @@ export const chainPlants: readonly Plant[] = [
   {
     name: 'Stellar: a transaction becomes final by the word of one node',
     network: 'stellar',
-    seams: [
-      seam(() => import('../../src/chains/rpc/second-reading.js'), {
-        createSecondReading:
-          (original) =>
-          (...args) => ({ ...original(...args), of: async (receipts) => new Map(receipts.map(({ hash }) => [hash, 'same'])) }),
-      }),
-    ],
+    seams: [finalOnOneWord],
     faults: ['wrong receipts'],
   },
   {

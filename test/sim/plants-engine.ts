@@ -80,13 +80,10 @@ function gapsWith(changed: Partial<Sequence>): Seam {
 }
 
 /** What becomes final is not read again. */
-export const finalOnOneWord = seam(() => import('../../src/chains/evm/receipts.js'), {
-  createReceipts:
+export const finalOnOneWord = seam(() => import('../../src/chains/rpc/second-reading.js'), {
+  createSecondReading:
     (original) =>
-    (...args) => ({
-      ...original(...args),
-      readAgain: async (receipts) => new Map(receipts.map(({ hash }) => [hash, 'same'])),
-    }),
+    (...args) => ({ ...original(...args), of: async (receipts) => new Map(receipts.map(({ hash }) => [hash, 'same'])) }),
 });
 
 /** The faults of the engine. */
