@@ -140,7 +140,8 @@ export interface Transaction extends LaneId {
  * since, so it gets no other nonce, and an unsequenced one is not signed again.
  */
 export function isRestored({ intent, nonce, failureReason }: Pick<Transaction, 'intent' | 'nonce' | 'failureReason'>): boolean {
-  return intent === 'content' ? failureReason !== null : intent === 'release_slot' && nonce === null;
+  if (intent === 'release_slot') return nonce === null;
+  return failureReason === 'displaced' || failureReason === 'unresolvable';
 }
 
 /** A signed version of a transaction. */

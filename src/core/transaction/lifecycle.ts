@@ -247,14 +247,11 @@ export function reorged(transaction: Transaction): Transaction {
  */
 export function displaced(transaction: Transaction, foreignHash: string): Transaction {
   const taken = `${slotOf(transaction)} was used by the foreign transaction ${foreignHash}`;
+  // Also if it was being given up: what was in the slot may have paid before.
+  if (isRestored(transaction))
+    return failed(transaction, 'displaced', `${taken}, which may be an attempt that the restored backup lacks; check it before you resend`);
   switch (transaction.intent) {
     case 'content':
-      if (isRestored(transaction))
-        return failed(
-          transaction,
-          'displaced',
-          `${taken}, which may be an attempt that the restored backup lacks; check it before you resend`,
-        );
       return next(transaction, {
         status: 'pending',
         nonce: null,
