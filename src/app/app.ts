@@ -162,7 +162,7 @@ export async function startApp(
     });
 
     // Deleting what is old.
-    const ageClock = await startHousekeeping(context, { store, leases, sharing, headTimesMs });
+    const ageClock = await startHousekeeping(context, { store, leases, sharing, agreedClock, headTimesMs });
 
     // The API: the same services, plans and interceptors behind RPC and REST.
     const writer = createDefinitionWriter({ store, version: stored.version, show: reconciler.follow });

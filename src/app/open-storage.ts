@@ -109,14 +109,18 @@ function keyedHashes(digests: ReadonlyMap<string, string>, key: string): Readonl
 /** The parts that housekeeping needs. */
 interface HousekeepingDeps extends Pick<OpenedInstance, 'leases' | 'sharing'> {
   readonly store: Store;
+  readonly agreedClock: Clock;
   /** The times of the networks' newest blocks. */
   readonly headTimesMs: () => readonly number[];
 }
 
-/** Deletes what is old, on the instance that holds the lease for it. Returns the clock that tells ages. */
+/**
+ * Deletes what is old, and counts what ended transactions have spent, on the instance that holds the lease for it. Returns the clock that
+ * tells ages.
+ */
 export async function startHousekeeping(
   { settings, clock, log }: Pick<AppContext, 'settings' | 'clock' | 'log'>,
-  { store, leases, sharing, headTimesMs }: HousekeepingDeps,
+  { store, leases, sharing, agreedClock, headTimesMs }: HousekeepingDeps,
 ): Promise<AgeClock> {
   const storedTime = {
     read: () => store.read.confirmedTimeMs(),
@@ -131,7 +135,7 @@ export async function startHousekeeping(
   });
   const cleaners = createCleaners([
     () => ageClock.startStoring(),
-    () => startSpendReleases({ store, ids: systemIds, log }),
+    () => startSpendReleases({ store, ids: systemIds, clock: agreedClock, log }),
     () => startStoredResponseCleaner({ store, clock: ageClock, log }),
     () => startRetention({ store, clock: ageClock, log, retentionDays: settings.webhookRetentionDays }),
     ...(settings.transactionExpirationHours === null

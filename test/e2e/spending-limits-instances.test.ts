@@ -33,7 +33,9 @@ async function untilAnswered(instances: Instances, index: number, verb: string, 
   const headers = { 'idempotency-key': randomUUID() };
   for (let turn = index; ; turn += 1) {
     const { baseUrl } = instances.all[turn % instances.all.length] ?? assert.fail();
-    const answer: Answer | null = await rest(baseUrl, verb, path, body, headers).catch(() => null);
+    // An instance that is stopped answers nothing.
+    const late = delay(3_000, null, { ref: false });
+    const answer: Answer | null = await Promise.race([rest(baseUrl, verb, path, body, headers).catch(() => null), late]);
     // The key of a call that goes on at another instance, or whose outcome is not known, answers 409 for a time.
     const goesOn = answer === null || answer.status >= 500 || (answer.status === 409 && /idempotency/i.test(answer.text));
     if (!goesOn) return answer;

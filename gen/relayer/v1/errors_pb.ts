@@ -443,7 +443,7 @@ export enum ErrorReason {
   ADDRESS_NOT_ALLOWED = 85,
 
   /**
-   * A rule of the relayer denies the transaction, or none allows it.
+   * A rule of the relayer denies the transaction, or has a limit below its amount, or none allows it.
    *
    * @generated from enum value: ERROR_REASON_POLICY_DENIED = 86;
    */

@@ -44,7 +44,7 @@ export type EvmRule = Message<"relayer.v1.EvmRule"> & {
 
   /**
    * The functions, at most 1000: signatures such as `transfer(address to, uint256 amount)`, selectors (`0x` and 8 hex digits), and an empty text for a transaction
-   * without call data. Absent: all.
+   * without call data. None is for the creation of a contract. Absent: all.
    *
    * @generated from field: repeated string functions = 4;
    */
@@ -159,8 +159,8 @@ export const ArgumentConditionSchema: GenMessage<ArgumentCondition> = /*@__PURE_
   messageDesc(file_relayer_v1_rules, 1);
 
 /**
- * How much the transactions that a rule allows may spend in any time of a length. An amount counts from the acceptance of its transaction, and no longer if the
- * transaction ends without it. A transaction above the limit is rejected with 403 `SPEND_LIMIT_EXCEEDED`.
+ * How much the transactions that a rule allows may spend in any time of a length. An amount counts from the acceptance of its transaction until that has ended, and, if
+ * it was spent, for the length of the time more. A transaction above the limit is rejected with 403 `SPEND_LIMIT_EXCEEDED`.
  *
  * @generated from message relayer.v1.SpendLimit
  */
@@ -180,7 +180,7 @@ export type SpendLimit = Message<"relayer.v1.SpendLimit"> & {
   amount: string;
 
   /**
-   * The length of the time, 60 to 31622400 seconds. An amount counts for up to a sixtieth longer. Required.
+   * The length of the time, 60 to 31622400 seconds. What was spent counts for up to a sixtieth longer. Required.
    *
    * @generated from field: uint32 window_seconds = 3;
    */

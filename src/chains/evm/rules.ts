@@ -44,7 +44,8 @@ export function judge(rules: readonly EvmRule[], content: Judged, asker: Asker |
     const conditions: readonly (readonly [field: string, holds: boolean])[] = [
       ['api_keys', one.apiKeyIds === null || asker === null || (asker.apiKeyId !== null && one.apiKeyIds.has(asker.apiKeyId))],
       ['to', one.to === null || (to !== null && one.to.has(to))],
-      ['data', one.selectors === null || one.selectors.has(selector)],
+      // What creates a contract is its code, not a call.
+      ['data', one.selectors === null || (to !== null && one.selectors.has(selector))],
       ['value', rule.maxValueWei === null || content.valueWei <= rule.maxValueWei],
     ];
     const met = conditions.findIndex(([, holds]) => !holds);

@@ -55,5 +55,11 @@ export interface Bucket {
   readonly amount: bigint;
 }
 
-/** The buckets that may count, oldest first, none of them empty. */
-export type SpendWindow = readonly Bucket[];
+/** What counts against a limit. */
+export interface SpendWindow {
+  readonly windowMs: number;
+  /** Reserved by transactions that have not ended: it counts for as long as they wait. */
+  readonly open: bigint;
+  /** What ended ones have spent, oldest first; no bucket is empty. */
+  readonly spent: readonly Bucket[];
+}

@@ -22,8 +22,8 @@ const maxDepth = 8;
 const maxWords = 4_096;
 
 /** Types whose value is one word. */
-const wordType =
-  /^(?:address|bool|bytes(?:[1-9]|[12]\d|3[0-2])|u?int(?:8|16|24|32|40|48|56|64|72|80|88|96|1[0-9][024568]|2[0-5][024568])?)$/;
+const integerSizes = Array.from({ length: 32 }, (_, index) => 8 * (index + 1)).join('|');
+const wordType = new RegExp(`^(?:address|bool|bytes(?:[1-9]|[12]\\d|3[0-2])|u?int(?:${integerSizes})?)$`);
 const nameSyntax = /^[A-Za-z_$][\w$]*$/;
 
 /** True for a type whose value is in its word: a condition can read it. */

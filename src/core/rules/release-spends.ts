@@ -1,12 +1,14 @@
-import { ConflictError, isConflict } from '../ports/store/change.js';
-import type { EndedReservation, SpendingChanges, SpendingReads } from '../ports/store/spending.js';
+import { type Change, ConflictError, isConflict } from '../ports/store/change.js';
+import type { EndedReservation, ReservedSpend, SpendingChanges, SpendingReads } from '../ports/store/spending.js';
 import type { StoreFor } from '../ports/store/store.js';
 import type { Ids } from '../records/ids.js';
+import type { SpendWindow } from '../records/spending-rule.js';
 import type { FailureReason } from '../records/transaction.js';
+import type { Clock } from '../work/clock.js';
 import { decideAgain } from '../work/decide-again.js';
 import type { Log } from '../work/log.js';
 import { type Repeating, repeat } from '../work/repeat.js';
-import { release } from './spend-window.js';
+import { release, spend } from './spend-window.js';
 
 /** How many reservations are looked at together. */
 const together = 100;
@@ -33,45 +35,69 @@ const intervalMs = 1_000;
 export interface ReleaseDeps {
   readonly store: StoreFor<SpendingReads, SpendingChanges>;
   readonly ids: Pick<Ids, 'random'>;
+  /** The time that all instances agree on. */
+  readonly clock: Pick<Clock, 'nowMs'>;
 }
 
 /** Releases again and again. */
 export function startSpendReleases({ log, ...deps }: ReleaseDeps & { readonly log: Log }): Repeating {
-  const onError = (error: unknown) => log.warn({ err: error }, 'cannot release what ended transactions have not spent; retrying');
+  const onError = (error: unknown) => log.warn({ err: error }, 'cannot count what ended transactions have spent; retrying');
   return repeat(() => releaseSpends(deps), intervalMs, { onError });
 }
 
 /**
- * Ends the reservations of transactions that have ended: what they have spent goes on counting until it leaves its window, and what they
- * have not is free again. Safe on several instances at once. Until a transaction has ended, any of its attempts may still be mined.
+ * Ends the reservations of transactions that have ended: what they have spent counts until it leaves its window, and what they have not is
+ * free again. Safe on several instances at once. Until a transaction has ended, any of its attempts may still be mined.
  */
 export async function releaseSpends(deps: ReleaseDeps): Promise<void> {
   for (;;) {
     const ended = await deps.store.read.endedReservations(together);
-    for (const one of ended) await releaseOne(deps, one);
+    for (const relayerId of new Set(ended.map((one) => one.relayerId)))
+      await endTogether(
+        deps,
+        relayerId,
+        ended.filter((one) => one.relayerId === relayerId),
+      );
     if (ended.length < together) return;
   }
 }
 
-async function releaseOne(
-  { store, ids }: ReleaseDeps,
-  { transactionId, relayerId, status, failureReason, reserved }: EndedReservation,
-): Promise<void> {
-  const isSpent = status === 'confirmed' || (status === 'failed' && !spentNothing.has(failureReason));
+/** Ends these in one commit; one by one, if another instance or a replacement has changed one of them. */
+async function endTogether(deps: ReleaseDeps, relayerId: string, ended: readonly EndedReservation[]): Promise<void> {
   try {
-    await decideAgain(
-      async () => {
-        const windows = isSpent ? [] : await store.read.spendWindows(relayerId, [...new Set(reserved.map(({ window }) => window))]);
-        const counting = windows.map((stored) => {
-          const window = reserved.filter((one) => one.window === stored.name).reduce((kept, one) => release(kept, one), stored.window);
-          return store.change.storeSpendWindow({ ...stored, window, version: ids.random() }, stored.version);
-        });
-        await store.commit([...counting, store.change.deleteReservation(transactionId)]);
-      },
-      (error) => isConflict(error) && error.change === 'storeSpendWindow',
-    );
+    await changeWindows(deps, relayerId, {
+      spends: ended.flatMap((one) => one.reserved.map((spent) => ({ ...spent, isSpent: isSpent(one) }))),
+      changes: ended.map(({ transactionId, reserved }) => deps.store.change.deleteReservation(transactionId, reserved)),
+    });
   } catch (error) {
-    // Another instance has ended it.
     if (!(error instanceof ConflictError && error.change === 'deleteReservation')) throw error;
+    if (ended.length > 1) for (const one of ended) await endTogether(deps, relayerId, [one]);
   }
+}
+
+function isSpent({ status, failureReason }: EndedReservation): boolean {
+  return status === 'confirmed' || (status === 'failed' && !spentNothing.has(failureReason));
+}
+
+interface Ending {
+  readonly spends: readonly (ReservedSpend & { readonly isSpent: boolean })[];
+  readonly changes: readonly Change[];
+}
+
+/** Commits changes with the windows that follow from them. */
+function changeWindows({ store, ids, clock }: ReleaseDeps, relayerId: string, { spends, changes }: Ending): Promise<void> {
+  return decideAgain(
+    async () => {
+      const nowMs = clock.nowMs();
+      const windows = await store.read.spendWindows(relayerId, [...new Set(spends.map(({ window }) => window))]);
+      const counting = windows.map((stored) => {
+        const change = (window: SpendWindow, one: Ending['spends'][number]): SpendWindow =>
+          one.isSpent ? spend(window, one.amount, nowMs) : release(window, one.amount);
+        const window = spends.filter((one) => one.window === stored.name).reduce(change, stored.window);
+        return store.change.storeSpendWindow({ ...stored, window, version: ids.random() }, stored.version);
+      });
+      await store.commit([...counting, ...changes]);
+    },
+    (error) => isConflict(error) && error.change === 'storeSpendWindow',
+  );
 }

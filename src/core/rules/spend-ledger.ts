@@ -6,7 +6,7 @@ import type { Ids } from '../records/ids.js';
 import type { Spend } from '../records/judgement.js';
 import type { Clock } from '../work/clock.js';
 import { decideAgain } from '../work/decide-again.js';
-import { reserve } from './spend-window.js';
+import { emptyWindow, reserve } from './spend-window.js';
 
 /*
  * Reserves what transactions spend in the commit that accepts them, so that no number of callers, instances or retries passes a limit.
@@ -18,10 +18,11 @@ import { reserve } from './spend-window.js';
 export interface SpendLedger {
   /**
    * Calls `commit` with the changes that reserve the amounts; it commits them with its own. Again with others if another commit was faster.
-   * Throws what `commit` throws, and `forbidden` SPEND_LIMIT_EXCEEDED, if nothing was reserved.
+   * Throws what `commit` throws, and, if nothing was reserved, `forbidden`: SPEND_LIMIT_EXCEEDED, or POLICY_DENIED if a limit is below the
+   * amounts.
    */
   withReserved<T>(relayerId: string, spends: readonly Spend[], commit: (reserved: ReservedCommit) => Promise<T>): Promise<T>;
-  /** Throws `forbidden` SPEND_LIMIT_EXCEEDED if a limit has no room for the amounts now. Reserves nothing. */
+  /** Throws `forbidden` as `withReserved` does. Reserves nothing. */
   requireRoom(relayerId: string, spends: readonly Spend[]): Promise<void>;
 }
 
@@ -49,7 +50,7 @@ interface Counted {
   readonly reserved: readonly ReservedSpend[];
 }
 
-/** A spend that a window has no room for. */
+/** What a window has no room for: all its spends together. */
 interface Refused {
   readonly refused: Spend;
   readonly left: bigint;
@@ -70,7 +71,7 @@ export function createSpendLedger({ store, clock, ids }: SpendLedgerDeps): Spend
   const held = new Map<string, HeldWindow>();
   const keyOf = (relayerId: string, name: string): string => `${relayerId}/${name}`;
 
-  /** Reads the windows that no commit under way counts on. */
+  /** Reads the windows of these spends. */
   async function stored(relayerId: string, spends: readonly Spend[]): Promise<ReadonlyMap<string, CountedWindow>> {
     const names = [...new Set(spends.map(({ window }) => window))];
     const found = await store.read.spendWindows(
@@ -78,25 +79,29 @@ export function createSpendLedger({ store, clock, ids }: SpendLedgerDeps): Spend
       names.filter((name) => !held.has(keyOf(relayerId, name))),
     );
     return new Map<string, CountedWindow>([
-      ...names.map((name) => [name, { relayerId, name, version: null, window: [] }] as const),
+      ...spends.map(({ window: name, limit }) => [name, { relayerId, name, version: null, window: emptyWindow(limit.windowMs) }] as const),
       ...found.map((one) => [one.name, one] as const),
     ]);
   }
 
-  /** The windows after these spends; or the first spend that a window has no room for, and the windows that it depends on. */
+  /** The windows after these spends; or the first window that has no room for its spends together. */
   function counted(relayerId: string, spends: readonly Spend[], windows: ReadonlyMap<string, CountedWindow>): Counted | Refused {
     const nowMs = clock.nowMs();
-    const after = new Map<string, CountedWindow>();
-    const reserved: ReservedSpend[] = [];
+    const totals = new Map<string, Spend>();
     for (const spend of spends) {
-      // A commit that began meanwhile counts, too.
-      const before = after.get(spend.window) ?? held.get(keyOf(relayerId, spend.window))?.next ?? windows.get(spend.window);
-      if (before === undefined) throw new Error(`the window ${spend.window} was not read`);
-      const found = reserve(before.window, spend.limit, spend.amount, nowMs);
-      if (found.window === null) return { refused: spend, left: found.left, roomAtMs: found.roomAtMs, nowMs };
-      after.set(spend.window, { ...before, window: found.window });
-      reserved.push({ window: spend.window, ...found.reserved });
+      const amount = (totals.get(spend.window)?.amount ?? 0n) + spend.amount;
+      totals.set(spend.window, { ...spend, amount });
     }
+    const after = new Map<string, CountedWindow>();
+    for (const total of totals.values()) {
+      // A commit that began meanwhile counts, too.
+      const before = held.get(keyOf(relayerId, total.window))?.next ?? windows.get(total.window);
+      if (before === undefined) throw new Error(`the window ${total.window} was not read`);
+      const found = reserve(before.window, total.limit, total.amount, nowMs);
+      if (found.window === null) return { refused: total, left: found.left, roomAtMs: found.roomAtMs, nowMs };
+      after.set(total.window, { ...before, window: found.window });
+    }
+    const reserved = spends.map(({ window, amount }) => ({ window, amount }));
     return { refused: null, after, reserved };
   }
 
@@ -159,13 +164,15 @@ export function createSpendLedger({ store, clock, ids }: SpendLedgerDeps): Spend
   };
 }
 
+/** The error about spends that a window has no room for: no time helps if they are above the limit. */
 function limitExceeded(relayerId: string, { limit, window, amount }: Spend, { left, roomAtMs, nowMs }: Refused): DomainError {
   const [ruleId = ''] = window.split(' ');
   const asset = limit.asset === null || limit.asset === 'native' ? 'native' : limit.asset.token;
-  const seconds = limit.windowMs / 1_000;
-  const sentence = `the rule ${ruleId} allows ${limit.amount} (${asset}) in ${seconds} s, of which ${left} are left; this needs ${amount}`;
-  return new DomainError('forbidden', 'SPEND_LIMIT_EXCEEDED', sentence, {
-    metadata: { relayer_id: relayerId, rule_id: ruleId, asset, left: String(left) },
-    ...(roomAtMs === null ? {} : { retryAfterMs: Math.max(0, roomAtMs - nowMs) }),
+  const allows = `the rule ${ruleId} allows ${limit.amount} (${asset}) in ${limit.windowMs / 1_000} s`;
+  const metadata = { relayer_id: relayerId, rule_id: ruleId };
+  if (roomAtMs === null) return new DomainError('forbidden', 'POLICY_DENIED', `${allows}; this needs ${amount}`, { metadata });
+  return new DomainError('forbidden', 'SPEND_LIMIT_EXCEEDED', `${allows}, of which ${left} are left; this needs ${amount}`, {
+    metadata: { ...metadata, asset, left: String(left) },
+    retryAfterMs: Math.max(0, roomAtMs - nowMs),
   });
 }

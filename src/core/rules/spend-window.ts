@@ -1,9 +1,10 @@
 import type { Bucket, SpendWindow } from '../records/spending-rule.js';
 
 /*
- * The amounts that count against a limit in its rolling window. They are kept in 60 buckets of the window's length, so that a window costs
- * the same with any number of spends. An amount counts until its whole bucket has left the window: up to a sixtieth longer than the
- * window, never shorter.
+ * The amounts that count against a limit in its rolling window. What a transaction reserves counts until it has ended, since until then it
+ * may be paid at any time; what it has spent counts from then on until it leaves the window. So the chain, however long a transaction
+ * waits, never pays more than the limit in any time of the window's length. What was spent is kept in 60 buckets of the window's length,
+ * so that a window costs the same with any number of spends: an amount counts up to a sixtieth longer than the window, never shorter.
  */
 
 const bucketsInWindow = 60;
@@ -14,80 +15,81 @@ export interface WindowLimit {
   readonly windowMs: number;
 }
 
-/** An amount that a window counts. */
-export interface Reserved {
-  /** The index of its bucket. */
-  readonly bucket: number;
-  readonly amount: bigint;
-}
-
 /** A window with another amount in it; or that it has no room. */
 export type Reservation =
-  | { readonly window: SpendWindow; readonly reserved: Reserved }
+  | { readonly window: SpendWindow }
   | {
       readonly window: null;
       /** What may be spent now. */
       readonly left: bigint;
-      /** When the window has room, unless others spend it; null: the amount is above the limit. */
+      /**
+       * When the window has room, unless others spend it, or when it is worth looking, if that depends on transactions that have not ended;
+       * null: the amount is above the limit.
+       */
       readonly roomAtMs: number | null;
     };
 
+/** A window in which nothing counts. */
+export function emptyWindow(windowMs: number): SpendWindow {
+  return { windowMs, open: 0n, spent: [] };
+}
+
 /** Returns how much of a limit is used at a time. */
-export function usedAt(window: SpendWindow, limit: WindowLimit, nowMs: number): bigint {
-  return sumOf(counting(window, limit, nowMs));
+export function usedAt(window: SpendWindow, nowMs: number): bigint {
+  return window.open + sumOf(counting(window, nowMs));
 }
 
 /** Adds an amount to a window if the limit allows it. */
 export function reserve(window: SpendWindow, limit: WindowLimit, amount: bigint, nowMs: number): Reservation {
-  const kept = counting(window, limit, nowMs);
-  const used = sumOf(kept);
-  if (used + amount <= limit.amount) {
-    // A clock that was set back adds to the newest bucket: nothing that counts already is forgotten earlier for it.
-    const bucket = Math.max(Math.floor(nowMs / bucketMsOf(limit)), kept.at(-1)?.index ?? 0);
-    return { window: withAmount(kept, bucket, amount), reserved: { bucket, amount } };
-  }
+  const spent = counting(window, nowMs);
+  const used = window.open + sumOf(spent);
+  if (used + amount <= limit.amount) return { window: { ...window, open: window.open + amount, spent } };
   const left = limit.amount > used ? limit.amount - used : 0n;
-  return { window: null, left, roomAtMs: amount > limit.amount ? null : roomAt(kept, limit, used + amount - limit.amount) };
+  if (amount > limit.amount) return { window: null, left, roomAtMs: null };
+  const freedAtMs = freedAt({ ...window, spent }, used + amount - limit.amount);
+  return { window: null, left, roomAtMs: freedAtMs ?? nowMs + bucketMsOf(window) };
 }
 
-/** Removes an amount that was reserved and is not spent. One whose bucket has left the window is gone already. */
-export function release(window: SpendWindow, { bucket, amount }: Reserved): SpendWindow {
-  return window.flatMap((one) => {
-    if (one.index !== bucket) return [one];
-    return one.amount > amount ? [{ ...one, amount: one.amount - amount }] : [];
-  });
+/** Removes an amount that was reserved and is not spent. */
+export function release(window: SpendWindow, amount: bigint): SpendWindow {
+  return { ...window, open: window.open > amount ? window.open - amount : 0n };
 }
 
-function bucketMsOf({ windowMs }: WindowLimit): number {
+/** Counts an amount that was reserved as spent at this time. */
+export function spend(window: SpendWindow, amount: bigint, nowMs: number): SpendWindow {
+  const spent = counting(window, nowMs);
+  const newest = spent.at(-1);
+  // A clock that was set back adds to the newest bucket: nothing that counts already is forgotten earlier for it.
+  const index = Math.max(Math.floor(nowMs / bucketMsOf(window)), newest?.index ?? 0);
+  if (amount === 0n) return { ...release(window, amount), spent };
+  const added = newest?.index === index ? newest.amount + amount : amount;
+  const before = newest?.index === index ? spent.slice(0, -1) : spent;
+  return { ...release(window, amount), spent: [...before, { index, amount: added }] };
+}
+
+function bucketMsOf({ windowMs }: Pick<SpendWindow, 'windowMs'>): number {
   return Math.ceil(windowMs / bucketsInWindow);
 }
 
 /** When the whole bucket has left the window. */
-function leavesAtMs({ index }: Pick<Bucket, 'index'>, limit: WindowLimit): number {
-  return (index + 1) * bucketMsOf(limit) + limit.windowMs;
+function leavesAtMs({ index }: Bucket, window: SpendWindow): number {
+  return (index + 1) * bucketMsOf(window) + window.windowMs;
 }
 
-function counting(window: SpendWindow, limit: WindowLimit, nowMs: number): SpendWindow {
-  return window.filter((bucket) => leavesAtMs(bucket, limit) > nowMs);
+function counting(window: SpendWindow, nowMs: number): readonly Bucket[] {
+  return window.spent.filter((bucket) => leavesAtMs(bucket, window) > nowMs);
 }
 
-function withAmount(window: SpendWindow, index: number, amount: bigint): SpendWindow {
-  if (amount === 0n) return window;
-  const newest = window.at(-1);
-  if (newest?.index === index) return [...window.slice(0, -1), { index, amount: newest.amount + amount }];
-  return [...window, { index, amount }];
-}
-
-/** Returns when so much will have left the window. */
-function roomAt(window: SpendWindow, limit: WindowLimit, needed: bigint): number | null {
+/** Returns when so much of what was spent will have left the window; null: there is not so much. */
+function freedAt(window: SpendWindow, needed: bigint): number | null {
   let freed = 0n;
-  for (const bucket of window) {
+  for (const bucket of window.spent) {
     freed += bucket.amount;
-    if (freed >= needed) return leavesAtMs(bucket, limit);
+    if (freed >= needed) return leavesAtMs(bucket, window);
   }
   return null;
 }
 
-function sumOf(window: SpendWindow): bigint {
-  return window.reduce((sum, { amount }) => sum + amount, 0n);
+function sumOf(buckets: readonly Bucket[]): bigint {
+  return buckets.reduce((sum, { amount }) => sum + amount, 0n);
 }

@@ -2,10 +2,12 @@ import { DomainError } from '../errors/errors.js';
 import type { Chain } from '../ports/chain/chain.js';
 import type { ContentRequest } from '../ports/chain/requests.js';
 import type { Move } from '../ports/lanes.js';
+import { isConflict } from '../ports/store/change.js';
 import type { SaveResponse } from '../ports/store/stored-responses.js';
 import type { Asker, Spend } from '../records/judgement.js';
 import { type Relayer, requireActive } from '../records/relayer.js';
 import { type Content, isSigned, type OpenTransaction, type Transaction, type TransactionView } from '../records/transaction.js';
+import { decideAgain } from '../work/decide-again.js';
 import { allowedSpends } from './allowed-spends.js';
 import { findWithAttempts } from './find-transaction.js';
 import { replacedInPlace, replacementQueued, requireInTime, requireRevision, requireWaiting } from './lifecycle.js';
@@ -110,22 +112,27 @@ export async function replaceTransaction(
 
 /**
  * Reserves what a replacement may spend beyond what its transaction has reserved: until one of them has won, the greater amount counts.
- * What is reserved for a replacement that fails counts until its transaction has ended.
+ * It counts on, if the replacement is refused then, since another one may count on it meanwhile.
  */
-async function reserveMore({ store, ledger }: SendDeps, { transaction }: OpenTransaction, spends: readonly Spend[]): Promise<void> {
-  if (spends.length === 0) return;
-  const before = await store.read.reservation(transaction.id);
-  const more = spends.flatMap((spend) => {
-    const reserved = (before ?? []).filter(({ window }) => window === spend.window).reduce((sum, { amount }) => sum + amount, 0n);
-    return spend.amount > reserved ? [{ ...spend, amount: spend.amount - reserved }] : [];
-  });
-  if (more.length === 0) return;
-  await ledger.withReserved(transaction.relayerId, more, ({ changes, reserved }) => {
-    const all = [...(before ?? []), ...reserved];
-    const { insertReservation, updateReservation } = store.change;
-    return store.commit([
-      ...changes,
-      before === undefined ? insertReservation(transaction.id, all) : updateReservation(transaction.id, all, before),
-    ]);
-  });
+function reserveMore({ store, ledger }: SendDeps, { transaction }: OpenTransaction, spends: readonly Spend[]): Promise<void> {
+  return decideAgain(
+    async () => {
+      if (spends.length === 0) return;
+      const before = await store.read.reservation(transaction.id);
+      const more = spends.flatMap((spend) => {
+        const reserved = (before ?? []).filter(({ window }) => window === spend.window).reduce((sum, { amount }) => sum + amount, 0n);
+        return spend.amount > reserved ? [{ ...spend, amount: spend.amount - reserved }] : [];
+      });
+      if (more.length === 0) return;
+      await ledger.withReserved(transaction.relayerId, more, ({ changes, reserved }) => {
+        const all = [...(before ?? []), ...reserved];
+        const { insertReservation, updateReservation } = store.change;
+        return store.commit([
+          ...changes,
+          before === undefined ? insertReservation(transaction.id, all) : updateReservation(transaction.id, all, before),
+        ]);
+      });
+    },
+    (error) => isConflict(error) && (error.change === 'insertReservation' || error.change === 'updateReservation'),
+  );
 }

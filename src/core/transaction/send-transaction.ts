@@ -214,6 +214,9 @@ async function store(
       });
   await committed.catch(async (error: unknown) => {
     if (error instanceof ConflictError && error.change === 'claimExternalId') throw await externalIdTaken(deps, views, named);
+    // The first send of a repeated one may have taken the room.
+    if (error instanceof DomainError && error.kind === 'forbidden')
+      for (const { transaction } of views) await requireFreeExternalId(deps.store.read, relayer.id, transaction.tags);
     // They may still be stored, and a repeated call gets its stored response.
     if (error instanceof StoreAwayError) deps.lanes.noteUnanswered(lane);
     // Another instance has deleted the relayer, which this one is about to find out.

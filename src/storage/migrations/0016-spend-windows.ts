@@ -9,7 +9,7 @@ export const spendWindows: Migration = {
       .addColumn('relayer_id', 'text', (column) => column.notNull())
       .addColumn('name', 'text', (column) => column.notNull())
       .addColumn('version', 'text', (column) => column.notNull())
-      .addColumn('buckets', 'text', (column) => column.notNull())
+      .addColumn('amounts', 'text', (column) => column.notNull())
       .addPrimaryKeyConstraint('spend_windows_key', ['relayer_id', 'name'])
       .execute();
     await db.schema

@@ -336,14 +336,14 @@ export interface SpendWindowTable {
   relayer_id: string;
   name: string;
   version: string;
-  /** JSON: pairs of a bucket's index and its amount as decimal digits, oldest first. */
-  buckets: string;
+  /** JSON: the length of the window, what is open, and pairs of a bucket's index and what was spent in it, oldest first. */
+  amounts: string;
 }
 
 /** What a transaction has reserved against limits, until it has ended. */
 export interface SpendReservationTable {
   transaction_id: string;
-  /** JSON: the window, the index of the bucket, and the amount as decimal digits, of each. */
+  /** JSON: pairs of a window's name and an amount as decimal digits. */
   reserved: string;
 }
 

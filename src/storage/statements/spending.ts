@@ -6,7 +6,7 @@ import { numbered, paddedToPowerOfTwo, perCount, pick, type Query, statement } f
 
 type Row = Selectable<SpendWindowTable>;
 
-const columns = ['relayer_id', 'name', 'version', 'buckets'] as const;
+const columns = ['relayer_id', 'name', 'version', 'amounts'] as const;
 
 type ReservationRow = Selectable<SpendReservationTable>;
 
@@ -22,7 +22,7 @@ export function spendingStatements(db: Kysely<Schema>) {
     update: statement<Row & { before: string }, never>('spend_windows_update', (values) =>
       db
         .updateTable('spend_windows')
-        .set({ version: values.version, buckets: values.buckets })
+        .set({ version: values.version, amounts: values.amounts })
         .where('relayer_id', '=', values.relayer_id)
         .where('name', '=', values.name)
         .where('version', '=', values.before),
@@ -58,8 +58,8 @@ export function spendingStatements(db: Kysely<Schema>) {
       db.selectFrom('spend_reservations').select('reserved').where('transaction_id', '=', values.transaction_id),
     ),
 
-    deleteReservation: statement<{ transaction_id: string }, never>('spend_reservations_delete', (values) =>
-      db.deleteFrom('spend_reservations').where('transaction_id', '=', values.transaction_id),
+    deleteReservation: statement<{ transaction_id: string; before: string }, never>('spend_reservations_delete', (values) =>
+      db.deleteFrom('spend_reservations').where('transaction_id', '=', values.transaction_id).where('reserved', '=', values.before),
     ),
 
     ended: statement<{ limit: number }, EndedRow>('spend_reservations_ended', (values) =>
@@ -105,7 +105,11 @@ export function spendingChanges(statements: Statements): SpendingChanges {
         relayer_id: relayerId,
         name,
         version,
-        buckets: JSON.stringify(window.map(({ index, amount }) => [index, String(amount)])),
+        amounts: JSON.stringify({
+          window_ms: window.windowMs,
+          open: String(window.open),
+          spent: window.spent.map(({ index, amount }) => [index, String(amount)]),
+        }),
       };
       const step = before === null ? guarded(statements.insert, row) : guarded(statements.update, { ...row, before });
       return new BoundChange('storeSpendWindow', [step]);
@@ -118,21 +122,31 @@ export function spendingChanges(statements: Statements): SpendingChanges {
       const values = { transaction_id: transactionId, reserved: reservedText(next), before: reservedText(before) };
       return new BoundChange('updateReservation', [guarded(statements.updateReservation, values)]);
     },
-    deleteReservation: (transactionId) =>
-      new BoundChange('deleteReservation', [guarded(statements.deleteReservation, { transaction_id: transactionId })]),
+    deleteReservation(transactionId, before) {
+      const values = { transaction_id: transactionId, before: reservedText(before) };
+      return new BoundChange('deleteReservation', [guarded(statements.deleteReservation, values)]);
+    },
   };
 }
 
-function windowFrom({ relayer_id: relayerId, name, version, buckets }: Row): StoredSpendWindow {
-  const pairs = JSON.parse(buckets) as readonly (readonly [number, string])[];
-  return { relayerId, name, version, window: pairs.map(([index, amount]) => ({ index, amount: BigInt(amount) })) };
+/** The amounts of a window as they are stored. */
+interface StoredAmounts {
+  readonly window_ms: number;
+  readonly open: string;
+  readonly spent: readonly (readonly [number, string])[];
+}
+
+function windowFrom({ relayer_id: relayerId, name, version, amounts }: Row): StoredSpendWindow {
+  const { window_ms: windowMs, open, spent } = JSON.parse(amounts) as StoredAmounts;
+  const buckets = spent.map(([index, amount]) => ({ index, amount: BigInt(amount) }));
+  return { relayerId, name, version, window: { windowMs, open: BigInt(open), spent: buckets } };
 }
 
 function reservedText(reserved: readonly ReservedSpend[]): string {
-  return JSON.stringify(reserved.map(({ window, bucket, amount }) => [window, bucket, String(amount)]));
+  return JSON.stringify(reserved.map(({ window, amount }) => [window, String(amount)]));
 }
 
 function reservedFrom(text: string): readonly ReservedSpend[] {
-  const triples = JSON.parse(text) as readonly (readonly [string, number, string])[];
-  return triples.map(([window, bucket, amount]) => ({ window, bucket, amount: BigInt(amount) }));
+  const pairs = JSON.parse(text) as readonly (readonly [string, string])[];
+  return pairs.map(([window, amount]) => ({ window, amount: BigInt(amount) }));
 }

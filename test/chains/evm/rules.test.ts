@@ -172,7 +172,7 @@ function expected(rules: readonly EvmRule[], { to, valueWei, data }: Body, key: 
       if (text.startsWith('0x')) return callText.slice(0, 10) === text;
       return called?.text === text;
     };
-    if (one.functions !== null && !one.functions.some(named)) continue;
+    if (one.functions !== null && (to === null || !one.functions.some(named))) continue;
     if (one.maxValueWei !== null && valueWei > one.maxValueWei) continue;
     const mine =
       one.functions === null

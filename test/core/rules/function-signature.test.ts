@@ -58,6 +58,10 @@ describe('signatures of functions', () => {
     'f(address,)',
     'f(uint7)',
     'f(uint264)',
+    // They look like sizes, and are none: a rule that denies such a function would deny nothing.
+    'f(uint100)',
+    'f(int110)',
+    'f(uint255)',
     'f(bytes33)',
     'f(addres to)',
     'f(address to from)',

@@ -46,18 +46,20 @@ describe('the release of what ended transactions have not spent', () => {
     const { store } = await openStore(`sqlite:${join(await temporaryFolder(), 'relayer.db')}`, { log: silentLog });
     test.after(() => store.close());
     const { change, read } = store;
-    const window = [{ index: 7, amount: BigInt(cases.length) }];
+    const window = { windowMs: 60_000, open: BigInt(cases.length), spent: [] };
+    const deps = { store, ids: systemIds, clock: { nowMs: () => 7_500 } };
     await store.commit([
       change.storeSpendWindow({ relayerId: 'relayer-1', name: 'w', version: '1', window }, null),
       ...cases.flatMap(([status, failureReason], index) => [
         change.insertTransaction(aTransaction({ id: `t${index}`, status, failureReason })),
-        change.insertReservation(`t${index}`, [{ window: 'w', bucket: 7, amount: 1n }]),
+        change.insertReservation(`t${index}`, [{ window: 'w', amount: 1n }]),
       ]),
     ]);
-    await Promise.all([releaseSpends({ store, ids: systemIds }), releaseSpends({ store, ids: systemIds })]);
+    await Promise.all([releaseSpends(deps), releaseSpends(deps)]);
     const [stored] = await read.spendWindows('relayer-1', ['w']);
-    const left = cases.filter(([, , free]) => !free).length;
-    assert.deepEqual(stored?.window, [{ index: 7, amount: BigInt(left) }]);
+    const open = cases.filter(([status]) => openStatuses.includes(status)).length;
+    const spent = cases.filter(([status, , free]) => !free && !openStatuses.includes(status)).length;
+    assert.deepEqual(stored?.window, { windowMs: 60_000, open: BigInt(open), spent: [{ index: 7, amount: BigInt(spent) }] });
     for (const [index, [status, reason]] of cases.entries()) {
       const isKept = (await read.reservation(`t${index}`)) !== undefined;
       assert.equal(isKept, openStatuses.includes(status), `${status} ${reason}`);

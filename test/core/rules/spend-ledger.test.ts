@@ -7,7 +7,7 @@ import { systemIds } from '../../../src/core/records/ids.js';
 import { type Spend, windowOf } from '../../../src/core/records/judgement.js';
 import type { SpendLimit } from '../../../src/core/records/spending-rule.js';
 import { createSpendLedger } from '../../../src/core/rules/spend-ledger.js';
-import { usedAt } from '../../../src/core/rules/spend-window.js';
+import { emptyWindow, spend as spendOf, usedAt } from '../../../src/core/rules/spend-window.js';
 import { openStore } from '../../../src/storage/open-store.js';
 import { createRandom } from '../../support/seeded-random.js';
 import { silentLog } from '../../support/stored-samples.js';
@@ -66,7 +66,7 @@ describe('the ledger of limits', () => {
     assert.equal(stored.length, 2);
     const [used = 0n, usedDaily = 0n] = [hourly, daily].map((limit) => {
       const found = stored.find(({ name }) => name === aSpend(0n, limit).window);
-      return usedAt(found?.window ?? [], limit, nowMs);
+      return found === undefined ? 0n : usedAt(found.window, nowMs);
     });
     const answered = results.reduce((sum, one) => (one.status === 'fulfilled' ? sum + one.value : sum), 0n);
     const refused = results.filter((one) => one.status === 'rejected' && one.reason instanceof DomainError);
@@ -101,7 +101,7 @@ describe('the ledger of limits', () => {
     fail();
     await Promise.all([failed, second]);
     const [stored] = await store.read.spendWindows('r1', [aSpend(0n, limit).window]);
-    assert.equal(usedAt(stored?.window ?? [], limit, nowMs), 200n);
+    assert.equal(stored && usedAt(stored.window, nowMs), 200n);
   });
 
   it('what another instance has released is free at once, also for a ledger that has refused', async (test) => {
@@ -113,7 +113,9 @@ describe('the ledger of limits', () => {
     await assert.rejects(spend(), /of which 0 are left/);
     const [stored] = await store.read.spendWindows('r1', [aSpend(0n, limit).window]);
     assert.ok(stored);
-    await store.commit([store.change.storeSpendWindow({ ...stored, version: 'released', window: [] }, stored.version)]);
+    await store.commit([
+      store.change.storeSpendWindow({ ...stored, version: 'released', window: emptyWindow(limit.windowMs) }, stored.version),
+    ]);
     await spend();
   });
 
@@ -122,9 +124,18 @@ describe('the ledger of limits', () => {
     const [ledger, other] = ledgers;
     const limit = aLimit();
     const spend = (amount: bigint, by = ledger) => by.withReserved('r1', [aSpend(amount, limit)], ({ changes }) => store.commit(changes));
+    /** As when the transactions have paid. */
+    const settle = async (): Promise<void> => {
+      const [stored] = await store.read.spendWindows('r1', [aSpend(0n, limit).window]);
+      assert.ok(stored);
+      const window = spendOf(stored.window, stored.window.open, time.nowMs);
+      await store.commit([store.change.storeSpendWindow({ ...stored, version: String(time.nowMs), window }, stored.version)]);
+    };
     await spend(700n);
+    await settle();
     time.nowMs += 600_000;
     await spend(200n, other);
+    await settle();
     const error = await spend(301n).catch((thrown: unknown) => thrown);
     assert.ok(error instanceof DomainError);
     assert.deepEqual(error.metadata, { relayer_id: 'r1', rule_id: 'payouts', asset: 'native', left: '100' });
@@ -133,7 +144,24 @@ describe('the ledger of limits', () => {
     await spend(301n);
     const never = await spend(1_001n).catch((thrown: unknown) => thrown);
     assert.ok(never instanceof DomainError);
-    assert.equal(never.retryAfterMs, undefined, 'waiting does not help');
-    await ledger.withReserved('r2', [aSpend(1_000n, limit)], ({ changes }) => store.commit(changes));
+    assert.deepEqual([never.reason, never.retryAfterMs], ['POLICY_DENIED', undefined], 'waiting does not help');
+    assert.match(never.message, /^the rule payouts allows 1000 \(native\) in 3600 s; this needs 1001$/);
+    const three = [400n, 400n, 400n].map((amount) => aSpend(amount, limit));
+    const together = await ledger.withReserved('r2', three, ({ changes }) => store.commit(changes)).catch((thrown: unknown) => thrown);
+    assert.ok(together instanceof DomainError);
+    assert.deepEqual(
+      [together.reason, together.message],
+      ['POLICY_DENIED', 'the rule payouts allows 1000 (native) in 3600 s; this needs 1200'],
+    );
+    await ledger.withReserved('r2', three.slice(1), async ({ changes, reserved }) => {
+      assert.deepEqual(
+        reserved.map(({ amount }) => amount),
+        [400n, 400n],
+      );
+      await store.commit(changes);
+    });
+    const [two] = await store.read.spendWindows('r2', [aSpend(0n, limit).window]);
+    assert.equal(two && usedAt(two.window, time.nowMs), 800n);
+    await ledger.withReserved('r3', [aSpend(1_000n, limit)], ({ changes }) => store.commit(changes));
   });
 });

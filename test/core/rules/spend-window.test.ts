@@ -1,27 +1,37 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import type { SpendWindow } from '../../../src/core/records/spending-rule.js';
-import { type Reserved, release, reserve, usedAt, type WindowLimit } from '../../../src/core/rules/spend-window.js';
+import { emptyWindow, release, reserve, spend, usedAt, type WindowLimit } from '../../../src/core/rules/spend-window.js';
 import { runs } from '../../support/runs.js';
 
-/** What happens to a window: time passes, an amount is wanted, or one of those that were reserved is given back. */
+/** What happens to a window: time passes, an amount is wanted, or a transaction ends. `paidAt`: when it was paid, from its acceptance (0) to its end (1). */
 type Step =
   | { readonly kind: 'wait'; readonly ms: number }
-  | { readonly kind: 'spend'; readonly amount: bigint }
-  | { readonly kind: 'release'; readonly nth: number };
+  | { readonly kind: 'reserve'; readonly amount: bigint }
+  | { readonly kind: 'end'; readonly nth: number; readonly isSpent: boolean; readonly paidAt: number };
 
 const steps = fc.array(
   fc.oneof(
     fc.record({ kind: fc.constant('wait' as const), ms: fc.integer({ min: 0, max: 40_000 }) }),
-    fc.record({ kind: fc.constant('spend' as const), amount: fc.bigInt({ min: 0n, max: 2n ** 70n }) }),
-    fc.record({ kind: fc.constant('release' as const), nth: fc.nat(40) }),
+    fc.record({ kind: fc.constant('reserve' as const), amount: fc.bigInt({ min: 0n, max: 2n ** 70n }) }),
+    fc.record({
+      kind: fc.constant('end' as const),
+      nth: fc.nat(20),
+      isSpent: fc.boolean(),
+      paidAt: fc.double({ min: 0, max: 1, noNaN: true }),
+    }),
   ) satisfies fc.Arbitrary<Step>,
-  { maxLength: 60 },
+  { maxLength: 80 },
 );
 
+interface Accepted {
+  readonly atMs: number;
+  readonly amount: bigint;
+  end: { readonly atMs: number; readonly paidAtMs: number | null } | null;
+}
+
 describe('the window of a limit', () => {
-  it('never lets more through than the limit in any time as long as the window, and nothing less than a sixtieth longer ago counts', () => {
+  it('the chain never pays more than the limit in any time of its length, however long transactions wait', () => {
     fc.assert(
       fc.property(
         fc.bigInt({ min: 1n, max: 2n ** 71n }),
@@ -31,39 +41,47 @@ describe('the window of a limit', () => {
         (amount, windowMs, startMs, all) => {
           const limit: WindowLimit = { amount, windowMs };
           const bucketMs = Math.ceil(windowMs / 60);
-          const accepted: { readonly atMs: number; readonly amount: bigint; readonly reserved: Reserved; isReleased: boolean }[] = [];
-          let window: SpendWindow = [];
+          const accepted: Accepted[] = [];
+          let window = emptyWindow(windowMs);
           let nowMs = startMs;
-          const sumSince = (fromMs: number) =>
-            accepted.reduce((sum, one) => (one.isReleased || one.atMs <= fromMs ? sum : sum + one.amount), 0n);
+          const open = () => accepted.filter(({ end }) => end === null);
+          const sum = (some: readonly Accepted[]) => some.reduce((total, one) => total + one.amount, 0n);
+          const spentSince = (fromMs: number) =>
+            sum(accepted.filter(({ end }) => end !== null && end.paidAtMs !== null && end.atMs > fromMs));
           for (const step of all) {
             if (step.kind === 'wait') nowMs += step.ms;
-            else if (step.kind === 'release') {
-              const one = accepted[step.nth];
-              if (one === undefined || one.isReleased) continue;
-              window = release(window, one.reserved);
-              one.isReleased = true;
+            else if (step.kind === 'end') {
+              const one = open()[step.nth];
+              if (one === undefined) continue;
+              const paidAtMs = step.isSpent ? one.atMs + Math.floor((nowMs - one.atMs) * step.paidAt) : null;
+              one.end = { atMs: nowMs, paidAtMs };
+              window = step.isSpent ? spend(window, one.amount, nowMs) : release(window, one.amount);
             } else {
-              const inWindow = sumSince(nowMs - windowMs);
-              const inWindowAndBucket = sumSince(nowMs - windowMs - bucketMs);
-              const used = usedAt(window, limit, nowMs);
-              assert.ok(inWindow <= used && used <= inWindowAndBucket, `${inWindow} <= ${used} <= ${inWindowAndBucket}`);
+              const least = sum(open()) + spentSince(nowMs - windowMs);
+              const most = sum(open()) + spentSince(nowMs - windowMs - bucketMs);
+              const used = usedAt(window, nowMs);
+              assert.ok(least <= used && used <= most, `${least} <= ${used} <= ${most}`);
               const found = reserve(window, limit, step.amount, nowMs);
               assert.equal(found.window !== null, used + step.amount <= amount);
               if (found.window !== null) {
                 ({ window } = found);
-                accepted.push({ atMs: nowMs, amount: step.amount, reserved: found.reserved, isReleased: false });
-                assert.ok(sumSince(nowMs - windowMs) <= amount, 'the limit is never passed');
+                accepted.push({ atMs: nowMs, amount: step.amount, end: null });
               } else {
                 assert.equal(found.left, amount - used);
                 assert.equal(found.roomAtMs === null, step.amount > amount);
-                if (found.roomAtMs !== null) {
-                  assert.equal(reserve(window, limit, step.amount, found.roomAtMs).window !== null, true, 'there is room then');
-                  assert.equal(reserve(window, limit, step.amount, found.roomAtMs - 1).window, null, 'and not before');
-                }
+                if (found.roomAtMs === null) continue;
+                assert.ok(found.roomAtMs > nowMs);
+                if (window.open + step.amount > amount) continue;
+                assert.notEqual(reserve(window, limit, step.amount, found.roomAtMs).window, null, 'there is room then');
+                assert.equal(reserve(window, limit, step.amount, found.roomAtMs - 1).window, null, 'and not before');
               }
             }
-            assert.ok(window.length <= 62, 'a window stays small');
+            assert.ok(window.spent.length <= 62, 'a window stays small');
+          }
+          const paid = accepted.flatMap((one) => (one.end?.paidAtMs == null ? [] : [{ atMs: one.end.paidAtMs, amount: one.amount }]));
+          for (const { atMs: toMs } of paid) {
+            const inWindow = paid.reduce((total, one) => (one.atMs > toMs - windowMs && one.atMs <= toMs ? total + one.amount : total), 0n);
+            assert.ok(inWindow <= amount, `${inWindow} of ${amount} were paid in ${windowMs} ms`);
           }
         },
       ),
@@ -73,25 +91,18 @@ describe('the window of a limit', () => {
 
   it('a clock that was set back forgets nothing, and adds to the newest bucket', () => {
     const limit = { amount: 10n, windowMs: 60_000 };
-    const first = reserve([], limit, 6n, 1_000_000);
-    assert.ok(first.window !== null);
-    const second = reserve(first.window, limit, 4n, 400_000);
-    assert.deepEqual(second.window, [{ index: 1_000, amount: 10n }]);
-    assert.equal(reserve(second.window ?? assert.fail(), limit, 1n, 400_000).window, null);
+    const first = spend(reserve(emptyWindow(60_000), limit, 6n, 1_000_000).window ?? assert.fail(), 6n, 1_000_000);
+    const second = spend(reserve(first, limit, 4n, 400_000).window ?? assert.fail(), 4n, 400_000);
+    assert.deepEqual(second, { windowMs: 60_000, open: 0n, spent: [{ index: 1_000, amount: 10n }] });
+    assert.equal(reserve(second, limit, 1n, 400_000).window, null);
   });
 
-  it('an amount that was reserved in a bucket is released there, whatever else the bucket has', () => {
-    const limit = { amount: 100n, windowMs: 60_000 };
-    const window: SpendWindow = [
-      { index: 1, amount: 5n },
-      { index: 2, amount: 7n },
-    ];
-    assert.deepEqual(release(window, { bucket: 2, amount: 3n }), [
-      { index: 1, amount: 5n },
-      { index: 2, amount: 4n },
-    ]);
-    assert.deepEqual(release(window, { bucket: 1, amount: 5n }), [{ index: 2, amount: 7n }]);
-    assert.deepEqual(release(window, { bucket: 9, amount: 5n }), window, 'it has left the window');
-    assert.equal(usedAt(window, limit, 3_000), 12n);
+  it('what transactions have reserved that wait never leaves, and the time to look again is near', () => {
+    const limit = { amount: 10n, windowMs: 60_000 };
+    const window = reserve(emptyWindow(60_000), limit, 10n, 0).window ?? assert.fail();
+    const muchLater = 10 * 60_000;
+    assert.deepEqual(reserve(window, limit, 1n, muchLater), { window: null, left: 0n, roomAtMs: muchLater + 1_000 });
+    assert.deepEqual(release(window, 10n), emptyWindow(60_000));
+    assert.deepEqual(release(window, 11n), emptyWindow(60_000), 'never below nothing');
   });
 });

@@ -34,5 +34,5 @@ insert into external_ids values ('relayer-1', 'order-1', 'sent');
 insert into transaction_labels values ('relayer-1', 'customer:42', 1);
 insert into transaction_receivers values ('relayer-1', '0xb', 1);
 insert into caller_signatures values ('0xaa', null), ('0xbb', 'tx-1');
-insert into spend_windows values ('relayer-1', 'payouts native 3600000', 'version-1', '[[29393333,"5"]]');
-insert into spend_reservations values ('sent', '[["payouts native 3600000",29393333,"5"]]');
+insert into spend_windows values ('relayer-1', 'payouts native 3600000', 'version-1', '{"window_ms":3600000,"open":"5","spent":[[489889,"7"]]}');
+insert into spend_reservations values ('sent', '[["payouts native 3600000","5"]]');

@@ -41,11 +41,15 @@ function notSupported({ id, networkType }: Relayer): DomainError {
   return new DomainError('invalid', 'NOT_SUPPORTED_ON_NETWORK', sentence, { metadata: { relayer_id: id, network_type: networkType } });
 }
 
-/** Throws `forbidden` POLICY_DENIED if the relayer has spending rules, which a signature would walk past. */
-function requireSigning({ id, policies }: Relayer): void {
-  if (policies.network !== 'evm' || policies.rules === null) return;
-  const sentence = `relayer ${id} has rules about what it sends, so it signs nothing that it does not send itself`;
-  throw new DomainError('forbidden', 'POLICY_DENIED', sentence, { metadata: { relayer_id: id } });
+/**
+ * Throws `forbidden` POLICY_DENIED if a relayer of this account has spending rules, which a signature would walk past. One of another
+ * network counts, too: what is signed may name any chain.
+ */
+function requireSigning({ address }: Relayer, relayers: readonly Relayer[]): void {
+  const ruled = relayers.find((one) => one.address === address && one.policies.network === 'evm' && one.policies.rules !== null);
+  if (ruled === undefined) return;
+  const sentence = `relayer ${ruled.id} has rules about what its account sends, so the account signs nothing that the service does not send`;
+  throw new DomainError('forbidden', 'POLICY_DENIED', sentence, { metadata: { relayer_id: ruled.id } });
 }
 
 /** Hex digits after `0x`. */
@@ -74,7 +78,7 @@ export interface SigningServiceDeps {
 /** Implements `relayer.v1.SigningService`. */
 export function createSigningService(deps: SigningServiceDeps): ServiceImpl<typeof SigningService> {
   function evmSignerOf(relayer: Relayer): Secp256k1Signer {
-    requireSigning(relayer);
+    requireSigning(relayer, deps.directory.relayers());
     const signer = deps.directory.signerOf(relayer);
     if (signer.curve !== 'secp256k1') throw notSupported(relayer);
     return signer;
@@ -100,7 +104,8 @@ export function createSigningService(deps: SigningServiceDeps): ServiceImpl<type
     },
     async signTransaction({ transaction }, context) {
       const relayer = relayerOf(context);
-      requireSigning(relayer);
+      // It names its chain, so no relayer of another one could send it.
+      requireSigning(relayer, [relayer]);
       const { signForeign } = deps.directory.chainOf(relayer);
       // The gate rejects relayers of other network types.
       if (signForeign === null || transaction.case === undefined)

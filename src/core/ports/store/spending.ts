@@ -16,8 +16,6 @@ export interface StoredSpendWindow {
 export interface ReservedSpend {
   /** The name of the window. */
   readonly window: string;
-  /** The index of its bucket. */
-  readonly bucket: number;
   readonly amount: bigint;
 }
 
@@ -38,8 +36,8 @@ export interface SpendingChanges {
   insertReservation(transactionId: string, reserved: readonly ReservedSpend[]): Change;
   /** Stores what a transaction has reserved; fails unless `before` is stored. */
   updateReservation(transactionId: string, next: readonly ReservedSpend[], before: readonly ReservedSpend[]): Change;
-  /** Fails if it is gone. */
-  deleteReservation(transactionId: string): Change;
+  /** Deletes what a transaction has reserved; fails unless `before` is stored. */
+  deleteReservation(transactionId: string, before: readonly ReservedSpend[]): Change;
 }
 
 /** Queries of what counts against limits. */
