@@ -104,8 +104,8 @@ export async function startApp(
     const telemetry: Telemetry = { meter: metrics.meter, tracer: traces.tracer };
     const context: AppContext = { settings, config, clock, log, telemetry, onStop };
 
-    // The server, which says until the end of the start that it starts.
-    const { address, at, serve, ...certificate } = await openServer(context, leaving, shutdownLimits.deadlineMs);
+    // The server, which says that the service starts if that takes long.
+    const { at, serve, ...certificate } = await openServer(context, leaving, shutdownLimits.deadlineMs);
 
     // The store and its outbox, the keys of callers, and the configuration in force. Networks are known later.
     let headTimesMs: () => readonly number[] = () => [];
@@ -228,7 +228,7 @@ export async function startApp(
     // From here on this instance does its share of the work, and follows what others change.
     followOthers(context, { opened, writer, engine, feed, delivery, keys, inForce });
     onStop('work', () => leases.stop());
-    await startWork(leases, () => serve(handle), opened.shared !== null);
+    const address = await startWork(leases, () => serve(handle), opened.shared !== null);
     return { ...address, relayers: directory.relayers(), broken: opened.lost, renewCertificate: certificate.renewCertificate, leave, stop };
   } catch (error) {
     await stop();
@@ -237,11 +237,11 @@ export async function startApp(
 }
 
 /** Begins this instance's share of the work, and serves calls. */
-async function startWork(leases: Pick<Leases, 'start'>, serve: () => void, isShared: boolean): Promise<void> {
+async function startWork<A>(leases: Pick<Leases, 'start'>, serve: () => Promise<A>, isShared: boolean): Promise<A> {
   // Instances with older configuration files accept nothing from when this one shares the work, so it serves before.
-  if (isShared) serve();
+  const listening = isShared ? await serve() : null;
   await leases.start();
-  if (!isShared) serve();
+  return listening ?? (await serve());
 }
 
 function idsOf(entries: readonly { readonly id: string }[]): ReadonlySet<string> {

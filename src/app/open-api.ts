@@ -26,6 +26,7 @@ import { createIdempotency } from '../core/access/idempotency.js';
 import { systemIds } from '../core/records/ids.js';
 import type { AgeClock } from '../core/work/age-clock.js';
 import type { AuditLog, Log } from '../core/work/log.js';
+import { backgroundTimers } from '../core/work/timers.js';
 import { createSystemState } from '../observability/system-state.js';
 import { createSecretBox } from '../storage/secret-box.js';
 import type { AppContext } from './app-context.js';
@@ -110,9 +111,14 @@ export function openApi(parts: ApiParts): ReturnType<typeof createHandler> {
   });
 }
 
+/** A start that takes longer listens before it can serve calls. */
+const quietStartMs = 3_000;
+
 /**
- * Listens, and renews the certificate while the service runs. Until `serve` is called, it answers as a service that starts: orchestrators
- * restart a process that does not say that it lives, and a start may wait for its database, or open many keys. `at` sets what it waits for.
+ * Makes the server, and renews the certificate while the service runs. `serve` listens and serves calls. A start that takes long, since it
+ * waits for its database or opens many keys, listens earlier and answers as a service that starts: orchestrators restart a process that
+ * does not say that it lives. A short one does not, as callers that wait for a connection would be refused instead. `at` sets what it
+ * waits for.
  */
 export async function openServer(
   { settings, clock, log, telemetry, onStop }: AppContext,
@@ -149,11 +155,20 @@ export async function openServer(
   const at = (next: string): void => {
     stage = next;
   };
-  const serve = (real: ServerOptions['handler']): void => {
+  let listening: ReturnType<typeof server.listen> | null = null;
+  const listen = () => {
+    listening ??= server.listen();
+    return listening;
+  };
+  // `serve` throws what it throws.
+  const endQuiet = backgroundTimers.after(quietStartMs, () => void listen().catch(() => undefined));
+  onStop('work', async () => endQuiet());
+  const serve = (real: ServerOptions['handler']) => {
+    endQuiet();
     handler = real;
+    return listen();
   };
   return {
-    address: await server.listen(),
     at,
     serve,
     renewCertificate: async () => renewal?.renew(),
