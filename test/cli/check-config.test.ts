@@ -64,7 +64,7 @@ test('serve: a start that is refused is one JSON line on standard output, and a 
   assert.deepEqual(line, { level: 'error', problems: [problem], msg: 'the service cannot start' });
   assert.equal(wrong.stderr, `error: the configuration has 1 problem:\n  ${problem}\n`);
   const missing = await runProgram(['serve'], { ...env, APP_PORT: '0', DATABASE_URL: 'sqlite:package.json/relayer.db' });
-  assert.equal(missing.exitCode, 1);
+  assert.equal(missing.exitCode, 2);
   const last = JSON.parse(missing.stdout.trimEnd().split('\n').at(-1) ?? '');
   assert.equal(last.msg, 'the service cannot start');
   assert.ok(missing.stderr.startsWith(`error: ${last.err.message}`), missing.stderr);
