@@ -118,7 +118,8 @@ function protoOfLimit({ asset, amount, windowMs, per }: DomainLimit): SpendLimit
   });
 }
 
-function protoOfAsset(asset: LimitedAsset | null): SpendAsset {
+/** Returns what a limit counts, for an answer. */
+export function protoOfAsset(asset: LimitedAsset | null): SpendAsset {
   if (asset === null) return create(SpendAssetSchema, {});
   if (asset === 'native') return create(SpendAssetSchema, { kind: AssetKind.NATIVE });
   const { token, parameter } = asset;

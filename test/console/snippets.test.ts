@@ -274,7 +274,7 @@ describe('calls to copy from the console', () => {
 
   it('spending rules: the examples of their page are shown in a form that REST reads back', () => {
     const page = readFileSync('docs/spending-rules.md', 'utf8');
-    const rules = [...page.matchAll(/```json\n([^`]+)```/g)].flatMap(([, json = '']) => JSON.parse(json) as JsonValue[]);
+    const rules = [...page.matchAll(/```json\n(\[[^`]+)```/g)].flatMap(([, json = '']) => JSON.parse(json) as JsonValue[]);
     assert.ok(rules.length >= 5);
     for (const rule of rules) {
       const message = fromRest(EvmRuleSchema, JSON.stringify(rule), create(EvmRuleSchema));

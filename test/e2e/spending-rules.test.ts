@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { Interface, parseEther } from 'ethers';
 import { type Anvil, startAnvil } from '../support/anvil.js';
-import { rest } from '../support/callers.js';
+import { rest, rpcCallers } from '../support/callers.js';
 import { createServiceHome, type RunningService, type ServiceHome, startService } from '../support/service.js';
 import { waitFor } from '../support/wait-for.js';
 
@@ -57,6 +57,11 @@ describe('spending rules over REST', () => {
     assert.equal(answer.success, true, text);
     return answer.data.refusals.map(({ reason }: { reason: string }) => reason);
   };
+  const usage = async () => {
+    const { text, body } = await rest(service.baseUrl, 'GET', `${path()}/policies/usage`);
+    assert.equal(body.success, true, text);
+    return body.data.limits;
+  };
   const until = (id: string, status: string) =>
     waitFor(`${id} to be ${status}`, async () => {
       const { body } = await rest(service.baseUrl, 'GET', `${path()}/transactions/${id}`);
@@ -64,7 +69,7 @@ describe('spending rules over REST', () => {
     });
 
   it('the examples of the page are accepted', async () => {
-    const examples = [...readFileSync('docs/spending-rules.md', 'utf8').matchAll(/```json\n([^`]+)```/g)].map(([, json = '']) =>
+    const examples = [...readFileSync('docs/spending-rules.md', 'utf8').matchAll(/```json\n(\[[^`]+)```/g)].map(([, json = '']) =>
       JSON.parse(json),
     );
     assert.ok(examples.length >= 4);
@@ -131,6 +136,8 @@ describe('spending rules over REST', () => {
     const accepted = answers.filter(({ status }) => status === 200);
     assert.equal(accepted.length, 33, 'as many as fit');
     assert.ok(answers.every(({ status }) => status === 200 || status === 403));
+    const ofLimit = { rule_id: 'small', asset: 'native', window_seconds: 3600, amount: 1000 };
+    assert.deepEqual(await usage(), [{ ...ofLimit, used: 0, reserved: 990, left: 10 }]);
     const [first] = accepted;
     const id = first?.body.data.id;
     const raised = await rest(service.baseUrl, 'PUT', `${path()}/transactions/${id}`, { to: receiver, value: 40, speed: 'fast' });
@@ -148,6 +155,24 @@ describe('spending rules over REST', () => {
     await until(again.body.data.id, 'confirmed');
     assert.equal((await pay(1)).status, 403, 'what was spent counts on');
     assert.deepEqual(await quotedReasons({ to: receiver, value: 1 }), ['SPEND_LIMIT_EXCEEDED']);
+    await waitFor('all to have ended', async () => {
+      const [{ reserved }] = await usage();
+      return reserved === 0 ? true : undefined;
+    });
+    assert.deepEqual(await usage(), [{ ...ofLimit, used: 1000, reserved: 0, left: 0 }]);
+    const perKey = { ...limit, per: 'api_key' };
+    await setRules([{ id: 'teams', effect: 'allow', limits: [perKey] }]);
+    assert.deepEqual(await usage(), [], 'no key has spent');
+    const own = await pay(70);
+    await until(own.body.data.id, 'confirmed');
+    const [{ api_key_id: key, used, reserved, left }] = await usage();
+    assert.deepEqual([key, used + reserved, left], ['bootstrap', 70, 930]);
+    for (const caller of rpcCallers(service.baseUrl)) {
+      const answer = await caller.call('RelayerService', 'GetSpendUsage', { relayer_id: home.relayerId });
+      caller.close();
+      const [counted, ...others] = answer.ok ? (answer.response.usage as { limits: Record<string, unknown>[] }).limits : [];
+      assert.deepEqual([counted?.rule_id, counted?.api_key_id, counted?.left, others], ['teams', 'bootstrap', '930', []], caller.protocol);
+    }
   });
 
   it('a relayer with rules signs nothing that it does not send', async () => {

@@ -71,6 +71,7 @@ const scopeOf: Readonly<Record<string, string>> = {
   'RelayerService.ListRelayers': 'transactions:read',
   'RelayerService.GetRelayerStatus': 'transactions:read',
   'RelayerService.GetRelayerBalance': 'transactions:read',
+  'RelayerService.GetSpendUsage': 'transactions:read',
   'RelayerService.GetLane': 'transactions:read',
   'RelayerService.CallRpc': 'transactions:read',
   'RelayerService.CreateRelayer': 'admin',

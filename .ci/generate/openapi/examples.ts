@@ -260,6 +260,13 @@ const methodExamples: Readonly<Record<string, MethodExamples>> = {
       in_flight_limit: 16,
     }),
   },
+  'RelayerService.GetSpendUsage': {
+    answer: done({
+      limits: [
+        { rule_id: 'payouts', asset: 'native', window_seconds: 86400, amount: 1000000, used: 400000, reserved: 100000, left: 500000 },
+      ],
+    }),
+  },
   'RelayerService.GetRelayerBalance': { answer: done({ balance: 998000000000000000, unit: 'wei' }) },
   'RelayerService.GetLane': { answer: done(records.lane) },
   'RelayerService.ReadContract': {

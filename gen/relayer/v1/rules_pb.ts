@@ -13,7 +13,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file relayer/v1/rules.proto.
  */
 export const file_relayer_v1_rules: GenFile = /*@__PURE__*/
-  fileDesc("ChZyZWxheWVyL3YxL3J1bGVzLnByb3RvEgpyZWxheWVyLnYxIuICCgdFdm1SdWxlEh0KAmlkGAEgASgJQhHS8xgNUAGqAQhlbnRyeV9pZBIuCgZlZmZlY3QYAiABKA4yFi5yZWxheWVyLnYxLlJ1bGVFZmZlY3RCBtLzGAJQARIkCgJ0bxgDIAMoCUIY0vMYFFgBqgELZXZtX2FkZHJlc3PIAegHEh0KCWZ1bmN0aW9ucxgEIAMoCUIK0vMYBlgByAHoBxI5Cglhcmd1bWVudHMYBSADKAsyHS5yZWxheWVyLnYxLkFyZ3VtZW50Q29uZGl0aW9uQgfS8xgDyAEgEiAKCW1heF92YWx1ZRgGIAEoCUII0vMYBAgBEAFIAIgBARInCghhcGlfa2V5cxgHIAMoCUIV0vMYEVgBqgEIZW50cnlfaWTIAegHEi8KBmxpbWl0cxgIIAMoCzIWLnJlbGF5ZXIudjEuU3BlbmRMaW1pdEIH0vMYA8gBCEIMCgpfbWF4X3ZhbHVlIqQCChFBcmd1bWVudENvbmRpdGlvbhIsChJmdW5jdGlvbl9zaWduYXR1cmUYASABKAlCENLzGAwyCGZ1bmN0aW9uUAESGAoFaW5kZXgYAiABKA1CB9LzGANA/wFIABIOCgRuYW1lGAMgASgJSAASEwoGZXF1YWxzGAQgASgJSAGIAQESHgoGYW55X29mGAUgAygJQg7S8xgKMgJpblgByAHoBxIoCgNtaW4YBiABKAlCFtLzGBKqAQ9kZWNpbWFsX2ludGVnZXJIAogBARIoCgNtYXgYByABKAlCFtLzGBKqAQ9kZWNpbWFsX2ludGVnZXJIA4gBAUITCglwYXJhbWV0ZXISBtrzGAIwAUIJCgdfZXF1YWxzQgYKBF9taW5CBgoEX21heCKbAQoKU3BlbmRMaW1pdBIlCgVhc3NldBgBIAEoCzIWLnJlbGF5ZXIudjEuU3BlbmRBc3NldBIaCgZhbW91bnQYAiABKAlCCtLzGAYIARABUAESJQoOd2luZG93X3NlY29uZHMYAyABKA1CDdLzGAk4PECAiooPUAESIwoDcGVyGAQgASgOMhYucmVsYXllci52MS5MaW1pdFNjb3BlIpMBCgpTcGVuZEFzc2V0EiMKBGtpbmQYASABKA4yFS5yZWxheWVyLnYxLkFzc2V0S2luZBImCgV0b2tlbhgCIAEoCUIS0vMYDqoBC2V2bV9hZGRyZXNzSACIAQESFQoIYXJndW1lbnQYAyABKAlIAYgBAToK6vMYBhIEa2luZEIICgZfdG9rZW5CCwoJX2FyZ3VtZW50KlYKClJ1bGVFZmZlY3QSGwoXUlVMRV9FRkZFQ1RfVU5TUEVDSUZJRUQQABIVChFSVUxFX0VGRkVDVF9BTExPVxABEhQKEFJVTEVfRUZGRUNUX0RFTlkQAio+CglBc3NldEtpbmQSGgoWQVNTRVRfS0lORF9VTlNQRUNJRklFRBAAEhUKEUFTU0VUX0tJTkRfTkFUSVZFEAEqaAoKTGltaXRTY29wZRIbChdMSU1JVF9TQ09QRV9VTlNQRUNJRklFRBAAEhcKE0xJTUlUX1NDT1BFX1JFTEFZRVIQARIkChNMSU1JVF9TQ09QRV9BUElfS0VZEAIaC+LzGAdhcGlfa2V5QoEBCg5jb20ucmVsYXllci52MUIKUnVsZXNQcm90b1ABWhRyZWxheWVyL3YxO3JlbGF5ZXJ2MaoCClJlbGF5ZXIuVjG6AglSZWxheWVyVjHKAgpSZWxheWVyXFYx4gIWUmVsYXllclxWMVxHUEJNZXRhZGF0YeoCC1JlbGF5ZXI6OlYxYgZwcm90bzM", [file_relayer_rest_v1_options]);
+  fileDesc("ChZyZWxheWVyL3YxL3J1bGVzLnByb3RvEgpyZWxheWVyLnYxIuICCgdFdm1SdWxlEh0KAmlkGAEgASgJQhHS8xgNUAGqAQhlbnRyeV9pZBIuCgZlZmZlY3QYAiABKA4yFi5yZWxheWVyLnYxLlJ1bGVFZmZlY3RCBtLzGAJQARIkCgJ0bxgDIAMoCUIY0vMYFFgBqgELZXZtX2FkZHJlc3PIAegHEh0KCWZ1bmN0aW9ucxgEIAMoCUIK0vMYBlgByAHoBxI5Cglhcmd1bWVudHMYBSADKAsyHS5yZWxheWVyLnYxLkFyZ3VtZW50Q29uZGl0aW9uQgfS8xgDyAEgEiAKCW1heF92YWx1ZRgGIAEoCUII0vMYBAgBEAFIAIgBARInCghhcGlfa2V5cxgHIAMoCUIV0vMYEVgBqgEIZW50cnlfaWTIAegHEi8KBmxpbWl0cxgIIAMoCzIWLnJlbGF5ZXIudjEuU3BlbmRMaW1pdEIH0vMYA8gBCEIMCgpfbWF4X3ZhbHVlIqQCChFBcmd1bWVudENvbmRpdGlvbhIsChJmdW5jdGlvbl9zaWduYXR1cmUYASABKAlCENLzGAwyCGZ1bmN0aW9uUAESGAoFaW5kZXgYAiABKA1CB9LzGANA/wFIABIOCgRuYW1lGAMgASgJSAASEwoGZXF1YWxzGAQgASgJSAGIAQESHgoGYW55X29mGAUgAygJQg7S8xgKMgJpblgByAHoBxIoCgNtaW4YBiABKAlCFtLzGBKqAQ9kZWNpbWFsX2ludGVnZXJIAogBARIoCgNtYXgYByABKAlCFtLzGBKqAQ9kZWNpbWFsX2ludGVnZXJIA4gBAUITCglwYXJhbWV0ZXISBtrzGAIwAUIJCgdfZXF1YWxzQgYKBF9taW5CBgoEX21heCKbAQoKU3BlbmRMaW1pdBIlCgVhc3NldBgBIAEoCzIWLnJlbGF5ZXIudjEuU3BlbmRBc3NldBIaCgZhbW91bnQYAiABKAlCCtLzGAYIARABUAESJQoOd2luZG93X3NlY29uZHMYAyABKA1CDdLzGAk4PECAiooPUAESIwoDcGVyGAQgASgOMhYucmVsYXllci52MS5MaW1pdFNjb3BlIpMBCgpTcGVuZEFzc2V0EiMKBGtpbmQYASABKA4yFS5yZWxheWVyLnYxLkFzc2V0S2luZBImCgV0b2tlbhgCIAEoCUIS0vMYDqoBC2V2bV9hZGRyZXNzSACIAQESFQoIYXJndW1lbnQYAyABKAlIAYgBAToK6vMYBhIEa2luZEIICgZfdG9rZW5CCwoJX2FyZ3VtZW50IjQKClNwZW5kVXNhZ2USJgoGbGltaXRzGAEgAygLMhYucmVsYXllci52MS5MaW1pdFVzYWdlIuIBCgpMaW1pdFVzYWdlEg8KB3J1bGVfaWQYASABKAkSJQoFYXNzZXQYAiABKAsyFi5yZWxheWVyLnYxLlNwZW5kQXNzZXQSFgoOd2luZG93X3NlY29uZHMYAyABKA0SFwoKYXBpX2tleV9pZBgEIAEoCUgAiAEBEhYKBmFtb3VudBgFIAEoCUIG0vMYAggBEhQKBHVzZWQYBiABKAlCBtLzGAIIARIYCghyZXNlcnZlZBgHIAEoCUIG0vMYAggBEhQKBGxlZnQYCCABKAlCBtLzGAIIAUINCgtfYXBpX2tleV9pZCpWCgpSdWxlRWZmZWN0EhsKF1JVTEVfRUZGRUNUX1VOU1BFQ0lGSUVEEAASFQoRUlVMRV9FRkZFQ1RfQUxMT1cQARIUChBSVUxFX0VGRkVDVF9ERU5ZEAIqPgoJQXNzZXRLaW5kEhoKFkFTU0VUX0tJTkRfVU5TUEVDSUZJRUQQABIVChFBU1NFVF9LSU5EX05BVElWRRABKmgKCkxpbWl0U2NvcGUSGwoXTElNSVRfU0NPUEVfVU5TUEVDSUZJRUQQABIXChNMSU1JVF9TQ09QRV9SRUxBWUVSEAESJAoTTElNSVRfU0NPUEVfQVBJX0tFWRACGgvi8xgHYXBpX2tleUKBAQoOY29tLnJlbGF5ZXIudjFCClJ1bGVzUHJvdG9QAVoUcmVsYXllci92MTtyZWxheWVydjGqAgpSZWxheWVyLlYxugIJUmVsYXllclYxygIKUmVsYXllclxWMeICFlJlbGF5ZXJcVjFcR1BCTWV0YWRhdGHqAgtSZWxheWVyOjpWMWIGcHJvdG8z", [file_relayer_rest_v1_options]);
 
 /**
  * A rule of a relayer on an EVM network. It is for a transaction if all of its conditions hold; a condition that is not set always holds.
@@ -235,6 +235,97 @@ export type SpendAsset = Message<"relayer.v1.SpendAsset"> & {
  */
 export const SpendAssetSchema: GenMessage<SpendAsset> = /*@__PURE__*/
   messageDesc(file_relayer_v1_rules, 3);
+
+/**
+ * What the limits of a relayer's rules have left.
+ *
+ * @generated from message relayer.v1.SpendUsage
+ */
+export type SpendUsage = Message<"relayer.v1.SpendUsage"> & {
+  /**
+   * One for each limit that counts for the relayer, and one for each API key that a limit has counted. In the order of the rules.
+   *
+   * @generated from field: repeated relayer.v1.LimitUsage limits = 1;
+   */
+  limits: LimitUsage[];
+};
+
+/**
+ * Describes the message relayer.v1.SpendUsage.
+ * Use `create(SpendUsageSchema)` to create a new message.
+ */
+export const SpendUsageSchema: GenMessage<SpendUsage> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_rules, 4);
+
+/**
+ * What a limit has left. Amounts are decimal, in the smallest unit of the asset.
+ *
+ * @generated from message relayer.v1.LimitUsage
+ */
+export type LimitUsage = Message<"relayer.v1.LimitUsage"> & {
+  /**
+   * The rule that has the limit.
+   *
+   * @generated from field: string rule_id = 1;
+   */
+  ruleId: string;
+
+  /**
+   * What it counts.
+   *
+   * @generated from field: relayer.v1.SpendAsset asset = 2;
+   */
+  asset?: SpendAsset | undefined;
+
+  /**
+   * The length of its time.
+   *
+   * @generated from field: uint32 window_seconds = 3;
+   */
+  windowSeconds: number;
+
+  /**
+   * The API key whose transactions count together; absent: all of the relayer do.
+   *
+   * @generated from field: optional string api_key_id = 4;
+   */
+  apiKeyId?: string | undefined;
+
+  /**
+   * How much may be spent.
+   *
+   * @generated from field: string amount = 5;
+   */
+  amount: string;
+
+  /**
+   * How much of it has been spent, or may have been.
+   *
+   * @generated from field: string used = 6;
+   */
+  used: string;
+
+  /**
+   * How much transactions have reserved that have not ended. What they do not spend is free again.
+   *
+   * @generated from field: string reserved = 7;
+   */
+  reserved: string;
+
+  /**
+   * How much may be spent now.
+   *
+   * @generated from field: string left = 8;
+   */
+  left: string;
+};
+
+/**
+ * Describes the message relayer.v1.LimitUsage.
+ * Use `create(LimitUsageSchema)` to create a new message.
+ */
+export const LimitUsageSchema: GenMessage<LimitUsage> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_rules, 5);
 
 /**
  * What a rule says about a transaction that it is for.

@@ -42,6 +42,10 @@ export function spendingStatements(db: Kysely<Schema>) {
       ),
     ),
 
+    all: statement<{ relayer_id: string }, Row>('spend_windows_of_relayer', (values) =>
+      db.selectFrom('spend_windows').selectAll().where('relayer_id', '=', values.relayer_id).orderBy('name'),
+    ),
+
     insertReservation: statement<ReservationRow, never>('spend_reservations_insert', (values) =>
       db.insertInto('spend_reservations').values(pick(values, ['transaction_id', 'reserved'])),
     ),
@@ -84,6 +88,7 @@ export function spendingReads(statements: Statements, query: Query): SpendingRea
       const rows = await query(statements.byNames(padded.length), { relayer_id: relayerId, ...numbered('name', padded) });
       return rows.map(windowFrom);
     },
+    allSpendWindows: async (relayerId) => (await query(statements.all, { relayer_id: relayerId })).map(windowFrom),
     async reservation(transactionId) {
       const [row] = await query(statements.reservation, { transaction_id: transactionId });
       return row && reservedFrom(row.reserved);

@@ -9,6 +9,7 @@ import {
   RelayerService,
 } from '../../../../gen/relayer/v1/relayer_service_pb.js';
 import { newRelayerFromProto, relayerDraftFromProto } from '../../../codec/relayer-values.js';
+import { protoOfAsset } from '../../../codec/rule-values.js';
 import { DomainError, invalidField } from '../../../core/errors/errors.js';
 import { orWithFurther } from '../../../core/errors/read-all.js';
 import type { ContractReading } from '../../../core/ports/chain/requests.js';
@@ -20,6 +21,7 @@ import { type RelayerStatusDeps, relayerBalance, relayerStatus } from '../../../
 import { checkNewRelayer, createRelayer, deleteRelayer, type RelayerDeps, updateRelayer } from '../../../core/relayer/relayers.js';
 import type { StoredRelayer } from '../../../core/relayer/stored-relayer.js';
 import { type ViewLaneDeps, viewLane } from '../../../core/relayer/view-lane.js';
+import { type LimitUsage, type SpendUsageDeps, spendUsage } from '../../../core/rules/spend-usage.js';
 import { callOf, principalOf, relayerOf } from '../../contract/call.js';
 import { replayable } from '../../contract/stored-response.js';
 import { type Listing, listAnswer, pageOf, sliceOf } from '../shared/list-page.js';
@@ -29,7 +31,7 @@ import { lanePartOf, protoOfLane } from './lane.js';
 import { protoOfBalance, protoOfRelayer, protoOfRelayerStatus } from './relayer.js';
 import { auditedChange, relayerChangeFromProto } from './relayer-change.js';
 
-export type RelayerServiceDeps = RelayerDeps & RelayerStatusDeps & ViewLaneDeps;
+export type RelayerServiceDeps = RelayerDeps & RelayerStatusDeps & ViewLaneDeps & SpendUsageDeps;
 
 /** Implements `relayer.v1.RelayerService`. */
 export function createRelayerService(deps: RelayerServiceDeps): ServiceImpl<typeof RelayerService> {
@@ -71,6 +73,9 @@ export function createRelayerService(deps: RelayerServiceDeps): ServiceImpl<type
       const relayer = relayerOf(context);
       return { balance: protoOfBalance(relayer, await relayerBalance(directory, relayer)) };
     },
+    async getSpendUsage(_request, context) {
+      return { usage: { limits: (await spendUsage(deps, relayerOf(context))).map(protoOfUsage) } };
+    },
     async getLane(request, context) {
       const relayer = relayerOf(context);
       return { lane: protoOfLane(relayer, await viewLane(deps, relayer, lanePartOf(request, callOf(context)))) };
@@ -102,6 +107,11 @@ export function readNewRelayer(deps: RelayerDeps, request: CreateRelayerRequest)
 }
 
 const listing: Listing<DomainRelayer, Relayer> = { desc: RelayerSchema, record: protoOfRelayer, idOf: ({ id }) => id };
+
+function protoOfUsage({ ruleId, limit, apiKeyId, used, reserved, left }: LimitUsage) {
+  const amounts = { amount: String(limit.amount), used: String(used), reserved: String(reserved), left: String(left) };
+  return { ruleId, asset: protoOfAsset(limit.asset), windowSeconds: limit.windowMs / 1_000, ...present('apiKeyId', apiKeyId), ...amounts };
+}
 
 function protoOfReading({ resultJson, data, error }: ContractReading) {
   return { ...present('result', resultJson), ...present('data', data), ...present('error', error) };

@@ -44,6 +44,8 @@ export interface SpendingChanges {
 export interface SpendingReads {
   /** Windows of a relayer by their names; one in which nothing was counted is absent. */
   spendWindows(relayerId: string, names: readonly string[]): Promise<readonly StoredSpendWindow[]>;
+  /** All windows of a relayer in which something was counted. */
+  allSpendWindows(relayerId: string): Promise<readonly StoredSpendWindow[]>;
   /** What a transaction has reserved; undefined: nothing, or it has ended. */
   reservation(transactionId: string): Promise<readonly ReservedSpend[] | undefined>;
   /** What transactions that have ended have reserved, up to this number of them. */
