@@ -30,7 +30,7 @@ import {
 import type { StoredRelayer } from '../core/relayer/stored-relayer.js';
 import { maskedUrl } from '../core/text/masked-url.js';
 import { enumTextsOf } from './enum-codec.js';
-import { evmRuleFromProto, protoOfEvmRule } from './rule-values.js';
+import { evmRuleFromProto, protoOfEvmRule, protoOfStellarRule, stellarRuleFromProto } from './rule-values.js';
 
 /** Returns the relayer that a request asks for. `newId`: its id if the request has none. Throws `FIELD_INVALID`. */
 export function newRelayerFromProto(request: CreateRelayerRequest, newId: () => string): StoredRelayer {
@@ -161,6 +161,7 @@ function protoOfStellar(policies: DomainStellarPolicies): StellarPolicies {
     operationSourceAccounts: [...policies.operationSourceAccounts],
     resourceFeeMarginPercent: policies.resourceFeeMarginPercent,
     restoreArchived: policies.restoreArchived,
+    rules: (policies.rules ?? []).map(protoOfStellarRule),
   });
 }
 
@@ -174,6 +175,7 @@ function stellarFromProto(message: StellarPolicies): DomainStellarPolicies {
     operationSourceAccounts: message.operationSourceAccounts,
     resourceFeeMarginPercent: message.resourceFeeMarginPercent ?? defaultPolicies.stellar.resourceFeeMarginPercent,
     restoreArchived: message.restoreArchived ?? defaultPolicies.stellar.restoreArchived,
+    rules: message.rules.length === 0 ? null : message.rules.map(stellarRuleFromProto),
   };
 }
 

@@ -3,6 +3,8 @@ import {
   type ArgumentCondition,
   ArgumentConditionSchema,
   AssetKind,
+  type AssetLimit,
+  AssetLimitSchema,
   type EvmRule,
   EvmRuleSchema,
   LimitScope,
@@ -11,6 +13,8 @@ import {
   SpendAssetSchema,
   type SpendLimit,
   SpendLimitSchema,
+  type StellarRule,
+  StellarRuleSchema,
 } from '../../gen/relayer/v1/rules_pb.js';
 import type {
   ArgumentTest,
@@ -20,13 +24,14 @@ import type {
   EvmRule as DomainRule,
   LimitedAsset,
   ParameterRef,
+  PartRule,
 } from '../core/records/spending-rule.js';
 
 /** Returns a rule of a request; what is not clear in it stays so, for the check of rules. */
 export function evmRuleFromProto(rule: EvmRule): DomainRule {
   return {
     id: rule.id,
-    effect: rule.effect === RuleEffect.ALLOW ? 'allow' : rule.effect === RuleEffect.DENY ? 'deny' : null,
+    effect: effectFrom(rule.effect),
     to: listFrom(rule.to)?.map((address) => address.toLowerCase()) ?? null,
     functions: listFrom(rule.functions)?.map((text) => (/^0x/i.test(text) ? text.toLowerCase() : text)) ?? null,
     arguments: rule.arguments.map(conditionFrom),
@@ -48,6 +53,48 @@ export function protoOfEvmRule(rule: DomainRule): EvmRule {
     apiKeys: [...(rule.apiKeyIds ?? [])],
     limits: rule.limits.map(protoOfLimit),
   });
+}
+
+/** Returns a rule of a request for operations. */
+export function stellarRuleFromProto({ operations, functions, ...rule }: StellarRule): PartRule {
+  return { ...partRuleFrom(rule), kinds: listFrom(operations), calls: listFrom(functions) };
+}
+
+/** Returns a rule for an answer. */
+export function protoOfStellarRule(rule: PartRule): StellarRule {
+  return create(StellarRuleSchema, { ...protoPartsOf(rule), operations: [...(rule.kinds ?? [])], functions: [...(rule.calls ?? [])] });
+}
+
+/** What the rules of networks whose transactions have parts share. */
+type SharedParts = Pick<StellarRule, 'id' | 'effect' | 'to' | 'assets' | 'maxValue' | 'apiKeys' | 'limits'>;
+
+function partRuleFrom({ id, effect, to, assets, maxValue, apiKeys, limits }: SharedParts): Omit<PartRule, 'kinds' | 'calls'> {
+  return {
+    id,
+    effect: effectFrom(effect),
+    to: listFrom(to),
+    assets: listFrom(assets),
+    maxAmount: maxValue === undefined ? null : BigInt(maxValue),
+    apiKeyIds: listFrom(apiKeys),
+    limits: limits.map((limit) => ({ ...windowFrom(limit), asset: limit.asset })),
+  };
+}
+
+function protoPartsOf({ id, effect, to, assets, maxAmount, apiKeyIds, limits }: PartRule): SharedParts {
+  return {
+    id,
+    effect: effectOf(effect),
+    to: [...(to ?? [])],
+    assets: [...(assets ?? [])],
+    ...(maxAmount === null ? {} : { maxValue: String(maxAmount) }),
+    apiKeys: [...(apiKeyIds ?? [])],
+    limits: limits.map((limit) => create(AssetLimitSchema, { ...protoOfWindow(limit), asset: limit.asset })),
+  };
+}
+
+function effectFrom(effect: RuleEffect): DomainEffect | null {
+  if (effect === RuleEffect.ALLOW) return 'allow';
+  return effect === RuleEffect.DENY ? 'deny' : null;
 }
 
 function effectOf(effect: DomainEffect | null): RuleEffect {
@@ -92,9 +139,12 @@ function protoOfCondition({ function: text, parameter, test }: DomainCondition):
   });
 }
 
-function limitFrom({ asset, amount, windowSeconds, per }: SpendLimit): DomainLimit {
+function limitFrom(limit: SpendLimit): DomainLimit {
+  return { ...windowFrom(limit), asset: assetFrom(limit.asset) };
+}
+
+function windowFrom({ amount, windowSeconds, per }: SpendLimit | AssetLimit): Omit<DomainLimit, 'asset'> {
   return {
-    asset: assetFrom(asset),
     amount: amount === '' ? 0n : BigInt(amount),
     windowMs: windowSeconds * 1_000,
     per: per === LimitScope.API_KEY ? 'api_key' : 'relayer',
@@ -109,19 +159,23 @@ function assetFrom(asset: SpendAsset | undefined): LimitedAsset | null {
   return { token: token.toLowerCase(), parameter: /^\d{1,3}$/.test(argument) ? { index: Number(argument) } : { name: argument } };
 }
 
-function protoOfLimit({ asset, amount, windowMs, per }: DomainLimit): SpendLimit {
-  return create(SpendLimitSchema, {
-    asset: protoOfAsset(asset),
+function protoOfLimit(limit: DomainLimit): SpendLimit {
+  return create(SpendLimitSchema, { ...protoOfWindow(limit), asset: protoOfAsset(limit.asset) });
+}
+
+function protoOfWindow({ amount, windowMs, per }: Omit<DomainLimit, 'asset'>): Pick<AssetLimit, 'amount' | 'windowSeconds' | 'per'> {
+  return {
     amount: String(amount),
     windowSeconds: windowMs / 1_000,
     per: per === 'api_key' ? LimitScope.API_KEY : LimitScope.RELAYER,
-  });
+  };
 }
 
 /** Returns what a limit counts, for an answer. */
-export function protoOfAsset(asset: LimitedAsset | null): SpendAsset {
+export function protoOfAsset(asset: LimitedAsset | string | null): SpendAsset {
   if (asset === null) return create(SpendAssetSchema, {});
   if (asset === 'native') return create(SpendAssetSchema, { kind: AssetKind.NATIVE });
+  if (typeof asset === 'string') return create(SpendAssetSchema, { token: asset });
   const { token, parameter } = asset;
   return create(SpendAssetSchema, { token, argument: 'index' in parameter ? String(parameter.index) : parameter.name });
 }

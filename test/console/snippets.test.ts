@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import {
   clone,
@@ -16,7 +15,7 @@ import {
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import fc from 'fast-check';
 import { Speed } from '../../gen/relayer/v1/evm_pb.js';
-import { EvmRuleSchema } from '../../gen/relayer/v1/rules_pb.js';
+import { EvmRuleSchema, StellarRuleSchema } from '../../gen/relayer/v1/rules_pb.js';
 import {
   SignDataRequestSchema,
   SignTransactionRequestSchema,
@@ -34,6 +33,7 @@ import { Reading } from '../../src/codec/reading.js';
 import { codeQuoted, restJsonOf, type SnippetRequest, shellQuoted, snippetsOf } from '../../src/console/text/snippets.js';
 import { jsonFromText } from '../../src/json/json-reader.js';
 import type { JsonObject } from '../../src/json/json-value.js';
+import { ruleExamples } from '../support/rule-examples.js';
 
 const origin = 'http://127.0.0.1:8080';
 const text = fc.string({ unit: 'binary', maxLength: 40 });
@@ -273,14 +273,18 @@ describe('calls to copy from the console', () => {
   });
 
   it('spending rules: the examples of their page are shown in a form that REST reads back', () => {
-    const page = readFileSync('docs/spending-rules.md', 'utf8');
-    const rules = [...page.matchAll(/```json\n(\[[^`]+)```/g)].flatMap(([, json = '']) => JSON.parse(json) as JsonValue[]);
-    assert.ok(rules.length >= 5);
-    for (const rule of rules) {
-      const message = fromRest(EvmRuleSchema, JSON.stringify(rule), create(EvmRuleSchema));
-      const shown = restJsonOf(EvmRuleSchema, message);
-      isSame(EvmRuleSchema, fromRest(EvmRuleSchema, shown, message), message, shown);
-      assert.doesNotMatch(shown, /RULE_EFFECT|"kind"/);
+    for (const [network, schema] of [
+      ['evm', EvmRuleSchema],
+      ['stellar', StellarRuleSchema],
+    ] as const) {
+      const rules = ruleExamples(network).flat() as JsonValue[];
+      assert.ok(rules.length >= 3, network);
+      for (const rule of rules) {
+        const message = fromRest(schema, JSON.stringify(rule), create(schema));
+        const shown = restJsonOf(schema, message);
+        isSame(schema, fromRest(schema, shown, message), message, shown);
+        assert.doesNotMatch(shown, /RULE_EFFECT|"kind"/);
+      }
     }
   });
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { Interface, parseEther } from 'ethers';
 import { type Anvil, startAnvil } from '../support/anvil.js';
 import { rest, rpcCallers } from '../support/callers.js';
+import { ruleExamples } from '../support/rule-examples.js';
 import { createServiceHome, type RunningService, type ServiceHome, startService } from '../support/service.js';
 import { waitFor } from '../support/wait-for.js';
 
@@ -69,9 +69,7 @@ describe('spending rules over REST', () => {
     });
 
   it('the examples of the page are accepted', async () => {
-    const examples = [...readFileSync('docs/spending-rules.md', 'utf8').matchAll(/```json\n(\[[^`]+)```/g)].map(([, json = '']) =>
-      JSON.parse(json),
-    );
+    const examples = ruleExamples('evm');
     assert.ok(examples.length >= 4);
     for (const example of examples) await setRules(example);
   });

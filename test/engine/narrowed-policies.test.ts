@@ -6,7 +6,7 @@ import type { Chain } from '../../src/core/ports/chain/chain.js';
 import type { EvmRequest } from '../../src/core/records/evm.js';
 import type { EvmPolicies, RelayerPolicies, SolanaPolicies, StellarPolicies } from '../../src/core/records/relayer.js';
 import type { SolanaRequest } from '../../src/core/records/solana.js';
-import type { EvmRule } from '../../src/core/records/spending-rule.js';
+import type { EvmRule, PartRule } from '../../src/core/records/spending-rule.js';
 import type { StellarOperation, StellarRequest } from '../../src/core/records/stellar.js';
 import type { TransactionView } from '../../src/core/records/transaction.js';
 import { cancelTransaction } from '../../src/core/transaction/cancel-transaction.js';
@@ -60,6 +60,17 @@ const anyRule: EvmRule = {
   functions: null,
   arguments: [],
   maxValueWei: null,
+  apiKeyIds: null,
+  limits: [],
+};
+const anyPart: PartRule = {
+  id: 'any',
+  effect: 'allow',
+  kinds: null,
+  calls: null,
+  to: null,
+  assets: null,
+  maxAmount: null,
   apiKeyIds: null,
   limits: [],
 };
@@ -157,6 +168,13 @@ const stellar: Network<StellarPolicies, StellarRequest> = {
     resourceFeeMarginPercent: forbidsNothing,
     restoreArchived: [
       { narrowed: { restoreArchived: false }, request: callOfArchived, fails: /the relayer's policy restore_archived forbids to restore$/ },
+    ],
+    rules: [
+      {
+        narrowed: { rules: [{ ...anyPart, id: 'small', maxAmount: 1n }] },
+        fails: /^operations\[0\] is allowed by no rule of the relayer; the closest, small, is not for its amount$/,
+      },
+      { narrowed: { rules: [{ ...anyPart, id: 'none', effect: 'deny' }] }, fails: /^operations\[0\] is denied by the rule none$/ },
     ],
   },
   async start(test, policies, changed) {

@@ -67,6 +67,7 @@ const spellings: readonly string[] = [
     '"USD"',
     '"USDCOIN"',
     '"transfer"',
+    '"payment"',
     '"native"',
   ],
   ...['"http://a"', '"HTTPS://example.com:1/a?b#c"', '"https://example.com/hook"', '"http://[::1]"', '"2.0"', '"void"', '"example.com"'],

@@ -54,6 +54,43 @@ const solana = (policies: object) => ({
   policies: { fee_payment_strategy: 'relayer', ...policies },
 });
 
+const issuer = 'GBRPYHIL2CI3FNQ4BXLFMNDLFJUNPU2HY3ZMFSHONUCEOASW7QC7OX2H';
+const assetLimit = (asset: string) => ({ asset, amount: '5', window_seconds: 60 });
+const stellarRule = (rule: object) => stellar({ rules: [{ id: 'a', effect: 'allow', ...rule }] });
+const stellarRules: readonly Row[] = [
+  { name: 'rules on Stellar', change: stellarRule({ operations: ['payment'], to: [issuer], limits: [assetLimit(`USD:${issuer}`)] }) },
+  {
+    name: 'a function of EVM in a rule on Stellar',
+    change: stellarRule({ functions: ['transfer(address to, uint256 amount)'] }),
+    refused: 'policies.rules[0].functions[0] must be 1 to 32 characters from a-z, A-Z, 0-9 and _',
+  },
+  {
+    name: 'an address of EVM in a rule on Stellar',
+    change: stellarRule({ to: [address] }),
+    refused: 'policies.rules[0].to[0] must be the address of an account (G..., M...) or of a contract (C...)',
+  },
+  {
+    name: 'a mint of Solana in a limit on Stellar',
+    change: stellarRule({ limits: [assetLimit(account)] }),
+    refused: 'policies.rules[0].limits[0].asset must be native, CODE:ISSUER, or the contract of a token (C...)',
+  },
+  {
+    name: 'a limit on what a rule on Stellar does not match',
+    change: stellarRule({ operations: ['create_account'], limits: [assetLimit(`USD:${issuer}`)] }),
+    refused: `policies.rules[0].limits[0].asset is USD:${issuer}, which nothing pays that the rule has in operations`,
+  },
+  {
+    name: 'a limit in a rule on Stellar for operations whose amount is not read',
+    change: stellarRule({ operations: ['payment', 'manage_sell_offer'], limits: [assetLimit('native')] }),
+    refused: /^policies\.rules\[0\]\.operations\[1\] is manage_sell_offer, whose amount a rule cannot read/,
+  },
+  {
+    name: 'an operation that there is not',
+    change: stellarRule({ operations: ['transfer'] }),
+    refused: /^policies\.rules\[0\]\.operations\[0\] must be a type of operation/,
+  },
+];
+
 const relayers: readonly Row[] = [
   { name: 'only what is required', change: {} },
   { name: 'no paused, which means false', change: { paused: undefined } },
@@ -145,6 +182,7 @@ const relayers: readonly Row[] = [
   },
 
   { name: 'policies on Stellar', change: stellar({ fee_payment_strategy: 'relayer', min_balance: 0, max_fee: '1' }) },
+  ...stellarRules,
   { name: 'a maximum fee of 0', change: stellar({ max_fee: '0' }), refused: `policies.max_fee ${noCap}` },
 
   {
@@ -300,6 +338,7 @@ function policiesMessage(type: string, policies: JsonObject): JsonObject {
   return Object.fromEntries(
     Object.entries(policies).map(([name, value]): [string, JsonValue] => {
       if (name === 'fee_payment_strategy') return [name, `${type.toUpperCase()}_FEE_PAYMENT_STRATEGY_RELAYER`];
+      if (name === 'rules') return [name, (value as JsonObject[]).map((rule) => ({ ...rule, effect: 'RULE_EFFECT_ALLOW' }))];
       return [name, amounts.includes(name) && value !== null ? String(value) : value];
     }),
   );

@@ -84,3 +84,8 @@ export function requireAllowed(field: string, description: string | null): void 
 export function operationsOf(texts: readonly string[]): readonly xdr.Operation[] {
   return texts.map((text) => xdr.Operation.fromXdr(text, 'base64'));
 }
+
+/** Returns the name of an operation as in the protocol's documents, such as `account_merge`. */
+export function nameOf(operation: xdr.Operation): string {
+  return operation.body.type.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}

@@ -13,20 +13,32 @@ export function nativeOutflowStroops(operations: readonly string[], account: str
     .reduce((sum, operation) => sum + outflowOf(operation.body), 0n);
 }
 
-function outflowOf(body: xdr.OperationBody): bigint {
+/** Returns what an operation pays at once, and at most; null: nothing, what only a ledger knows, or what may be taken later. */
+export function paymentBy(body: xdr.OperationBody): { readonly asset: xdr.Asset; readonly amount: bigint } | null {
   switch (body.type) {
     case 'createAccount':
-      return body.createAccountOp.startingBalance;
+      return { asset: xdr.Asset.assetTypeNative(), amount: body.createAccountOp.startingBalance };
     case 'payment':
-      return isNative(body.paymentOp.asset) ? body.paymentOp.amount : 0n;
+      return body.paymentOp;
     case 'pathPaymentStrictReceive': {
-      const operation = body.pathPaymentStrictReceiveOp;
-      return isNative(operation.sendAsset) ? operation.sendMax : 0n;
+      const { sendAsset, sendMax } = body.pathPaymentStrictReceiveOp;
+      return { asset: sendAsset, amount: sendMax };
     }
     case 'pathPaymentStrictSend': {
-      const operation = body.pathPaymentStrictSendOp;
-      return isNative(operation.sendAsset) ? operation.sendAmount : 0n;
+      const { sendAsset, sendAmount } = body.pathPaymentStrictSendOp;
+      return { asset: sendAsset, amount: sendAmount };
     }
+    case 'createClaimableBalance':
+      return body.createClaimableBalanceOp;
+    default:
+      return null;
+  }
+}
+
+function outflowOf(body: xdr.OperationBody): bigint {
+  const payment = paymentBy(body);
+  if (payment !== null) return isNative(payment.asset) ? payment.amount : 0n;
+  switch (body.type) {
     // An offer can be taken at once.
     case 'manageSellOffer':
       return isNative(body.manageSellOfferOp.selling) ? body.manageSellOfferOp.amount : 0n;
@@ -36,8 +48,6 @@ function outflowOf(body: xdr.OperationBody): bigint {
       const { selling, buyAmount, price } = body.manageBuyOfferOp;
       return isNative(selling) ? ceilDivide(buyAmount * BigInt(price.n), BigInt(price.d)) : 0n;
     }
-    case 'createClaimableBalance':
-      return isNative(body.createClaimableBalanceOp.asset) ? body.createClaimableBalanceOp.amount : 0n;
     // The operation names the pool alone, and the native asset is always the first of a pool.
     case 'liquidityPoolDeposit':
       return body.liquidityPoolDepositOp.maxAmountA;

@@ -57,11 +57,6 @@ export function isContractOperation(operation: xdr.Operation): boolean {
   return contractOperations.includes(operation.body.type);
 }
 
-/** Returns the name of an operation as in the protocol's documents, such as `account_merge`. */
-export function nameOf(operation: xdr.Operation): string {
-  return operation.body.type.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-}
-
 /** Returns content that only uses a sequence number: BumpSequence to 0, which has no other effect. It never expires. */
 export function fillerOf(account: string): StellarOperationsContent {
   const body = xdr.OperationBody.bumpSequence(new xdr.BumpSequenceOp({ bumpTo: 0n }));

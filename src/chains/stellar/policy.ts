@@ -4,6 +4,7 @@ import { onNetwork } from '../../core/records/on-network.js';
 import type { Relayer, StellarPolicies } from '../../core/records/relayer.js';
 import type { StellarContent } from '../../core/records/stellar.js';
 import { forbiddenChangeIn, type Operations, operationsOf, sourceOf } from './account-changes.js';
+import { judge } from './rules.js';
 import { envelopeV1 } from './transaction.js';
 
 /** True if the relayer's key alone signs for operations of this account (`G...`). */
@@ -31,12 +32,21 @@ export function whySourceForbidden({ operations, sourceAccount }: Operations, ac
 }
 
 /** See `Chain.whyForbidden`. The signers of a foreign envelope answer for its accounts: the relayer signs for its fee alone. */
-export function whyForbidden(content: StellarContent, { address, policies: all }: Relayer): Refusal | null {
+export function whyForbidden(content: StellarContent, relayer: Relayer): Refusal | null {
   const { sourceAccount } = content;
-  const policies = onNetwork('stellar', all);
+  const { address } = relayer;
+  const policies = onNetwork('stellar', relayer.policies);
   const problem =
     content.kind === 'operations'
       ? whyOperationsForbidden({ operations: operationsOf(content.operations), sourceAccount }, address, policies)
       : forbiddenChangeIn({ operations: envelopeV1(content.envelope).tx.operations, sourceAccount }, address, policies);
-  return forbiddenBecause(problem === null ? null : `the transaction ${problem}`);
+  if (problem !== null) return forbiddenBecause(`the transaction ${problem}`);
+  const judgement = restoresOnly(content) ? null : judge(content, relayer, null);
+  return forbiddenBecause(judgement?.verdict === 'deny' ? `${judgement.field} ${judgement.description}` : null);
+}
+
+/** The service sends such a transaction itself, for a call that the rules allow; it pays its fee alone. */
+function restoresOnly(content: StellarContent): boolean {
+  if (content.kind !== 'operations') return false;
+  return operationsOf(content.operations).every(({ body }) => body.type === 'restoreFootprint');
 }

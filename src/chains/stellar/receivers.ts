@@ -11,7 +11,8 @@ export function receiversIn(content: StellarContent): readonly string[] {
   return operations.flatMap(({ body }) => receiversBy(body));
 }
 
-function receiversBy(body: xdr.OperationBody): readonly string[] {
+/** Returns the same for one operation. */
+export function receiversBy(body: xdr.OperationBody): readonly string[] {
   if (body.type === 'createAccount') return [addressFromPublicKey(body.createAccountOp.destination.ed25519.value)];
   if (body.type === 'invokeHostFunction') {
     const { hostFunction } = body.invokeHostFunctionOp;

@@ -28,6 +28,7 @@ import { quoteAttempt } from './quote.js';
 import { createReceiptReader, ledgerName, readTransactions, receiptFrom } from './receipts.js';
 import { receiversIn } from './receivers.js';
 import { failureOf, resultCodesOf } from './result-codes.js';
+import { judge } from './rules.js';
 import { signDraft } from './sign.js';
 import { readEnvelopeToSign, signForeignTransaction } from './sign-foreign.js';
 import { networkIdOf } from './transaction.js';
@@ -64,6 +65,7 @@ export function createStellarChain(options: RpcOptions<StellarNetwork>): Stellar
       });
     },
     whyForbidden: (content, relayer) => whyForbidden(onNetwork('stellar', content), relayer),
+    judge: (content, relayer, asker) => judge(onNetwork('stellar', content), relayer, asker),
     receiversOf: (content) => receiversIn(onNetwork('stellar', content)),
     isUnsequenced: (content) => onNetwork('stellar', content).kind === 'fee_bump',
     // The first ledger is made from the passphrase alone, so the passphrase identifies the network.

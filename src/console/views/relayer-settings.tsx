@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { CreateRelayerRequestSchema, type Relayer } from '../../../gen/relayer/v1/relayer_service_pb.js';
-import { EvmRuleSchema } from '../../../gen/relayer/v1/rules_pb.js';
+import { EvmRuleSchema, StellarRuleSchema } from '../../../gen/relayer/v1/rules_pb.js';
 import { fieldProblems } from '../model/field-problems.js';
 import { inputOf, pathsOf } from '../model/form.js';
 import { buildPolicies, changedPolicies, draftOf, policyFields, policyPaths } from '../model/policies.js';
@@ -114,15 +114,21 @@ function PolicyForm({ relayer, onSaved }: FormProperties) {
   );
 }
 
+/** The spending rules of a relayer as REST has them. */
+function rulesOf({ case: network, value }: Relayer['policies']): readonly string[] {
+  if (network === 'evm') return value.rules.map((rule) => restJsonOf(EvmRuleSchema, rule));
+  return network === 'stellar' ? value.rules.map((rule) => restJsonOf(StellarRuleSchema, rule)) : [];
+}
+
 /** Shows the spending rules of a relayer. */
 function RulesPanel({ relayer: { policies } }: Pick<FormProperties, 'relayer'>) {
-  const rules = policies.case === 'evm' ? policies.value.rules : [];
+  const rules = rulesOf(policies);
   if (rules.length === 0) return null;
   return (
     <div class="card narrow">
       <h2>Spending rules</h2>
       <p class="quiet">The first rule that is for a transaction decides; if none is, it is rejected. The API and the file change them.</p>
-      <CodeBlock label="Spending rules" text={`[${rules.map((rule) => restJsonOf(EvmRuleSchema, rule)).join(', ')}]`} />
+      <CodeBlock label="Spending rules" text={`[${rules.join(', ')}]`} />
     </div>
   );
 }

@@ -1,10 +1,13 @@
-import type { SpendLimit } from './spending-rule.js';
+import type { LimitedAsset, SpendLimit } from './spending-rule.js';
+
+/** A limit of a rule on any network. */
+export type CountedLimit = SpendLimit<LimitedAsset | string | null>;
 
 /** An amount that counts against a limit of a rule. */
 export interface Spend {
   /** Names the window that counts it: the amounts of one rule, asset, length and scope count together. */
   readonly window: string;
-  readonly limit: SpendLimit;
+  readonly limit: CountedLimit;
   readonly amount: bigint;
 }
 
@@ -21,7 +24,7 @@ export interface Asker {
 }
 
 /** Returns the name of a limit's window. An amount that changes keeps the window; another length or scope begins a new one. */
-export function windowOf(ruleId: string, { asset, windowMs, per }: SpendLimit, { apiKeyId }: Asker): string {
-  const counted = asset === null || asset === 'native' ? 'native' : `${asset.token} ${JSON.stringify(asset.parameter)}`;
+export function windowOf(ruleId: string, { asset, windowMs, per }: CountedLimit, { apiKeyId }: Asker): string {
+  const counted = typeof asset === 'object' && asset !== null ? `${asset.token} ${JSON.stringify(asset.parameter)}` : (asset ?? 'native');
   return [ruleId, counted, windowMs, ...(per === 'relayer' ? [] : ['key', apiKeyId ?? ''])].join(' ');
 }

@@ -1,7 +1,7 @@
 import { DomainError } from '../errors/errors.js';
 import { shownName } from '../text/safe-text.js';
 import { chainKeyOf, type Network, type NetworkType, type RpcUrl } from './network.js';
-import type { EvmRule } from './spending-rule.js';
+import type { EvmRule, PartRule } from './spending-rule.js';
 import type { LaneId } from './transaction.js';
 
 /** The policies of an EVM relayer; loading the configuration fills in defaults. */
@@ -63,6 +63,8 @@ export interface StellarPolicies {
   readonly resourceFeeMarginPercent: number;
   /** False: a contract call that restores archived entries fails before it is signed. */
   readonly restoreArchived: boolean;
+  /** Null: none. */
+  readonly rules: readonly PartRule[] | null;
 }
 
 /** The policies of a Solana relayer. Programs and accounts are base58. */
@@ -180,6 +182,7 @@ export const defaultPolicies: {
     operationSourceAccounts: [],
     resourceFeeMarginPercent: 15,
     restoreArchived: true,
+    rules: null,
   },
   solana: {
     network: 'solana',

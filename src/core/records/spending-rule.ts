@@ -27,8 +27,8 @@ export interface ArgumentCondition {
 export type LimitedAsset = 'native' | { readonly token: string; readonly parameter: ParameterRef };
 
 /** How much may be spent in any time of a length. */
-export interface SpendLimit {
-  readonly asset: LimitedAsset | null;
+export interface SpendLimit<Asset = LimitedAsset | null> {
+  readonly asset: Asset;
   readonly amount: bigint;
   readonly windowMs: number;
   /** Whose spends count together. */
@@ -47,6 +47,26 @@ export interface EvmRule {
   /** The ids of the keys whose calls it is for. */
   readonly apiKeyIds: readonly string[] | null;
   readonly limits: readonly SpendLimit[];
+}
+
+/**
+ * A rule on a network whose transactions have parts (Stellar: operations; Solana: instructions), each of which must be allowed. A condition
+ * that is null always holds. Assets are texts: `native`, or as the network names tokens.
+ */
+export interface PartRule {
+  readonly id: string;
+  readonly effect: RuleEffect | null;
+  /** Types of operations; programs of instructions. */
+  readonly kinds: readonly string[] | null;
+  /** Names of contract functions; the first bytes of data, in lower-case hex. */
+  readonly calls: readonly string[] | null;
+  readonly to: readonly string[] | null;
+  readonly assets: readonly string[] | null;
+  /** The maximum that a part pays, in the smallest unit of its asset. */
+  readonly maxAmount: bigint | null;
+  /** The ids of the keys whose calls it is for. */
+  readonly apiKeyIds: readonly string[] | null;
+  readonly limits: readonly SpendLimit<string>[];
 }
 
 /** What was spent in a bucket; `index` counts buckets since 1970. */

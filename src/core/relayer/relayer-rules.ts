@@ -1,6 +1,7 @@
 import { type FieldProblem, throwProblems } from '../errors/errors.js';
 import { type NodeUrlRules, nodeUrlProblems } from '../network/node-urls.js';
 import type { Relayer, RelayerPolicies } from '../records/relayer.js';
+import { partRuleProblems, ruleShapes } from '../rules/part-rule-problems.js';
 import { evmRuleProblems } from '../rules/rule-problems.js';
 import { syntaxes, type TextSyntax, textProblem } from '../text/text-syntax.js';
 
@@ -30,7 +31,11 @@ function policyProblems(policies: RelayerPolicies): readonly FieldProblem[] {
       ...(policies.rules === null ? [] : evmRuleProblems('policies.rules', policies.rules)),
     ];
   }
-  if (policies.network === 'stellar') return capProblems('max_fee', policies.maxFeeStroops);
+  if (policies.network === 'stellar')
+    return [
+      ...capProblems('max_fee', policies.maxFeeStroops),
+      ...(policies.rules === null ? [] : partRuleProblems('policies.rules', policies.rules, ruleShapes.stellar)),
+    ];
   const accounts = (field: string, list: readonly string[] | null) => listProblems(field, list, syntaxes.solana_address);
   const { allowedPrograms, allowedAccounts, disallowedAccounts } = policies;
   const hasBothLists = allowedAccounts !== null && disallowedAccounts.length > 0;

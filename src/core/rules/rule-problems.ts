@@ -1,5 +1,6 @@
 import type { FieldProblem } from '../errors/errors.js';
-import type { ArgumentCondition, EvmRule, ParameterRef, SpendLimit } from '../records/spending-rule.js';
+import type { CountedLimit } from '../records/judgement.js';
+import type { ArgumentCondition, EvmRule, ParameterRef, RuleEffect, SpendLimit } from '../records/spending-rule.js';
 import { type FunctionSignature, isWordType, type Parameter, readSignature } from './function-signature.js';
 
 /** The maximum number of rules of a relayer, and of items in their lists. */
@@ -14,23 +15,41 @@ const selectorSyntax = /^0x[0-9a-f]{8}$/;
 
 /** Returns what is wrong with the rules of a relayer on an EVM network. `field` leads to them. */
 export function evmRuleProblems(field: string, rules: readonly EvmRule[]): readonly FieldProblem[] {
+  return problemsOfRules(field, rules, problemsOfRule);
+}
+
+/** Returns what is wrong with a list of rules. `problemsOf` returns what is wrong with one, to which `at` leads. */
+export function problemsOfRules<Rule extends { readonly id: string }>(
+  field: string,
+  rules: readonly Rule[],
+  problemsOf: (at: string, rule: Rule) => readonly FieldProblem[],
+): readonly FieldProblem[] {
   if (rules.length === 0) return [{ field, description: 'must not be empty; leave it out for no rules, or deny all by one' }];
   if (rules.length > maxRules) return [{ field, description: `must have at most ${maxRules} items` }];
   return rules.flatMap((rule, index) => {
     const at = `${field}[${index}]`;
     const first = rules.findIndex(({ id }) => id === rule.id);
     const repeated = first < index ? [{ field: `${at}.id`, description: `is ${rule.id}, which rules[${first}] has already` }] : [];
-    return [...repeated, ...problemsOfRule(at, rule)];
+    return [...repeated, ...problemsOf(at, rule)];
   });
 }
 
-function problemsOfRule(at: string, rule: EvmRule): readonly FieldProblem[] {
-  const lists = (['to', 'functions', 'apiKeyIds'] as const).flatMap((name) => {
-    const list = rule[name];
-    const field = `${at}.${name === 'apiKeyIds' ? 'api_keys' : name}`;
+/** Returns what is wrong with lists of conditions, by their names: each is absent or has items. */
+export function problemsOfLists(at: string, lists: Readonly<Record<string, readonly string[] | null>>): readonly FieldProblem[] {
+  return Object.entries(lists).flatMap(([name, list]) => {
+    const field = `${at}.${name}`;
     if (list?.length === 0) return [{ field, description: 'must not be empty; leave it out to allow all' }];
     return list !== null && list.length > maxItems ? [{ field, description: `must have at most ${maxItems} items` }] : [];
   });
+}
+
+/** Returns what is wrong with the number of limits. */
+export function problemsOfCount(at: string, limits: readonly unknown[]): readonly FieldProblem[] {
+  return limits.length > maxLimits ? [{ field: `${at}.limits`, description: `must have at most ${maxLimits} items` }] : [];
+}
+
+function problemsOfRule(at: string, rule: EvmRule): readonly FieldProblem[] {
+  const lists = problemsOfLists(at, { to: rule.to, functions: rule.functions, api_keys: rule.apiKeyIds });
   const functions = (rule.functions ?? []).map((text) => (text === '' || selectorSyntax.test(text) ? null : readSignature(text)));
   const unreadable = functions.flatMap((read, index) =>
     typeof read === 'string' ? [{ field: `${at}.functions[${index}]`, description: read }] : [],
@@ -42,13 +61,13 @@ function problemsOfRule(at: string, rule: EvmRule): readonly FieldProblem[] {
     ...(rule.arguments.length > maxConditions
       ? [{ field: `${at}.arguments`, description: `must have at most ${maxConditions} items` }]
       : []),
-    ...(rule.limits.length > maxLimits ? [{ field: `${at}.limits`, description: `must have at most ${maxLimits} items` }] : []),
+    ...problemsOfCount(at, rule.limits),
   ];
   if (rule.effect === null) return [{ field: `${at}.effect`, description: 'is required' }];
   if (lists.length + unreadable.length + tooMany.length > 0) return [...lists, ...unreadable, ...tooMany];
   return [
     ...rule.arguments.flatMap((condition, index) => problemsOfCondition(`${at}.arguments[${index}]`, condition, signatures)),
-    ...rule.limits.flatMap((limit, index) => problemsOfLimit(`${at}.limits[${index}]`, rule, limit, index, signatures)),
+    ...rule.limits.flatMap((limit, index) => problemsOfLimit(`${at}.limits[${index}]`, rule, limit, signatures)),
   ];
 }
 
@@ -83,13 +102,23 @@ function problemsOfCondition(at: string, condition: ArgumentCondition, signature
   return isCrossed ? [{ field: `${at}.min`, description: 'must be at most max' }] : [];
 }
 
-function problemsOfLimit(at: string, rule: EvmRule, limit: SpendLimit, index: number, signatures: Signatures): readonly FieldProblem[] {
+/** Returns what is wrong with the time of a limit, and with its place. */
+export function problemsOfWindow(
+  at: string,
+  { effect, limits }: { readonly effect: RuleEffect | null; readonly limits: readonly CountedLimit[] },
+  limit: CountedLimit,
+): readonly FieldProblem[] {
   const { min, max } = windowMsRange;
-  if (rule.effect === 'deny') return [{ field: at, description: 'cannot be in a rule that denies' }];
+  if (effect === 'deny') return [{ field: at, description: 'cannot be in a rule that denies' }];
   if (limit.windowMs < min || limit.windowMs > max)
     return [{ field: `${at}.window_seconds`, description: `must be from ${min / 1_000} to ${max / 1_000}` }];
-  const first = rule.limits.findIndex((one) => isSameWindow(one, limit));
-  if (first < index) return [{ field: at, description: `counts the same in the same time as limits[${first}]` }];
+  const first = limits.findIndex((one) => isSameWindow(one, limit));
+  return first < limits.indexOf(limit) ? [{ field: at, description: `counts the same in the same time as limits[${first}]` }] : [];
+}
+
+function problemsOfLimit(at: string, rule: EvmRule, limit: SpendLimit, signatures: Signatures): readonly FieldProblem[] {
+  const problems = problemsOfWindow(at, rule, limit);
+  if (problems.length > 0) return problems;
   const { asset } = limit;
   if (asset === null) return [{ field: `${at}.asset`, description: 'must be native, or have token and argument' }];
   if (asset === 'native') return [];
@@ -110,7 +139,7 @@ function problemsOfLimit(at: string, rule: EvmRule, limit: SpendLimit, index: nu
   });
 }
 
-function isSameWindow(a: SpendLimit, b: SpendLimit): boolean {
+function isSameWindow(a: CountedLimit, b: CountedLimit): boolean {
   return JSON.stringify([a.asset, a.windowMs, a.per]) === JSON.stringify([b.asset, b.windowMs, b.per]);
 }
 

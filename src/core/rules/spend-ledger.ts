@@ -167,7 +167,7 @@ export function createSpendLedger({ store, clock, ids }: SpendLedgerDeps): Spend
 /** The error about spends that a window has no room for: no time helps if they are above the limit. */
 function limitExceeded(relayerId: string, { limit, window, amount }: Spend, { left, roomAtMs, nowMs }: Refused): DomainError {
   const [ruleId = ''] = window.split(' ');
-  const asset = limit.asset === null || limit.asset === 'native' ? 'native' : limit.asset.token;
+  const asset = typeof limit.asset === 'object' ? (limit.asset?.token ?? 'native') : limit.asset;
   const allows = `the rule ${ruleId} allows ${limit.amount} (${asset}) in ${limit.windowMs / 1_000} s`;
   const metadata = { relayer_id: relayerId, rule_id: ruleId };
   if (roomAtMs === null) return new DomainError('forbidden', 'POLICY_DENIED', `${allows}; this needs ${amount}`, { metadata });

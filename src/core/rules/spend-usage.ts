@@ -1,20 +1,25 @@
 import type { SpendingReads } from '../ports/store/spending.js';
-import { windowOf } from '../records/judgement.js';
+import { type CountedLimit, windowOf } from '../records/judgement.js';
 import type { Relayer } from '../records/relayer.js';
-import type { SpendLimit } from '../records/spending-rule.js';
 import type { Clock } from '../work/clock.js';
 import { emptyWindow, usedAt } from './spend-window.js';
 
 /** What a limit has left. */
 export interface LimitUsage {
   readonly ruleId: string;
-  readonly limit: SpendLimit;
+  readonly limit: CountedLimit;
   /** Null: it counts all transactions of the relayer. */
   readonly apiKeyId: string | null;
   readonly used: bigint;
   /** By transactions that have not ended. */
   readonly reserved: bigint;
   readonly left: bigint;
+}
+
+/** A rule on any network. */
+interface LimitingRule {
+  readonly id: string;
+  readonly limits: readonly CountedLimit[];
 }
 
 /** The dependencies of `spendUsage`. */
@@ -26,12 +31,12 @@ export interface SpendUsageDeps {
 
 /** Returns what each limit of a relayer's rules has left: of a limit for each API key, one for each key that it has counted. */
 export async function spendUsage({ store, clock }: SpendUsageDeps, { id, policies }: Relayer): Promise<readonly LimitUsage[]> {
-  const rules = policies.network === 'evm' ? (policies.rules ?? []) : [];
+  const rules: readonly LimitingRule[] = policies.network === 'solana' ? [] : (policies.rules ?? []);
   if (rules.every(({ limits }) => limits.length === 0)) return [];
   const stored = await store.read.allSpendWindows(id);
   const nowMs = clock.nowMs();
 
-  function usageOf(ruleId: string, limit: SpendLimit, apiKeyId: string | null): LimitUsage {
+  function usageOf(ruleId: string, limit: CountedLimit, apiKeyId: string | null): LimitUsage {
     const name = windowOf(ruleId, limit, { apiKeyId });
     const window = stored.find((one) => one.name === name)?.window ?? emptyWindow(limit.windowMs);
     const total = usedAt(window, nowMs);

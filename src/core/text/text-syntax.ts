@@ -20,6 +20,39 @@ export interface TextSyntax {
 /** True for base58 of exactly 32 bytes, which names accounts and programs of Solana. */
 const isSolanaAddress = (text: string) => bytesFromBase58(text, 32) !== null;
 
+/** The types of operations on Stellar as rules name them: the protocol's names, and one for each function of the host of contracts. */
+const stellarOperations = [
+  'create_account',
+  'payment',
+  'path_payment_strict_receive',
+  'path_payment_strict_send',
+  'manage_sell_offer',
+  'manage_buy_offer',
+  'create_passive_sell_offer',
+  'set_options',
+  'change_trust',
+  'allow_trust',
+  'set_trust_line_flags',
+  'account_merge',
+  'inflation',
+  'manage_data',
+  'bump_sequence',
+  'create_claimable_balance',
+  'claim_claimable_balance',
+  'begin_sponsoring_future_reserves',
+  'end_sponsoring_future_reserves',
+  'revoke_sponsorship',
+  'clawback',
+  'clawback_claimable_balance',
+  'liquidity_pool_deposit',
+  'liquidity_pool_withdraw',
+  'extend_footprint_ttl',
+  'restore_footprint',
+  'invoke_contract',
+  'create_contract',
+  'upload_wasm',
+];
+
 /**
  * The syntaxes by the names that `(relayer.rest.v1.field).syntax` uses. A syntax says what a text looks like; checksums, decoded sizes and
  * whether the named thing exists are checked later.
@@ -89,6 +122,18 @@ export const syntaxes = {
   stellar_address: {
     pattern: /^(?:[CG][A-Z2-7]{55}|M[A-Z2-7]{68})$/u,
     description: 'must be the address of an account (G..., M...) or of a contract (C...)',
+  },
+  stellar_operation: {
+    pattern: new RegExp(`^(?:${stellarOperations.join('|')})$`, 'u'),
+    description: `must be a type of operation: ${stellarOperations.join(', ')}`,
+  },
+  stellar_rule_asset: {
+    pattern: /^(?:native|[A-Za-z0-9]{1,12}:G[A-Z2-7]{55}|C[A-Z2-7]{55})$/u,
+    description: 'must be native, CODE:ISSUER, or the contract of a token (C...)',
+  },
+  rule_asset: {
+    pattern: /^(?:native|0x[0-9a-fA-F]{40}|[A-Za-z0-9]{1,12}:G[A-Z2-7]{55}|C[A-Z2-7]{55}|[1-9A-HJ-NP-Za-km-z]{32,44})$/u,
+    description: 'must be native, 0x and 40 hex digits, CODE:ISSUER, the contract of a token (C...), or the mint of a token',
   },
   asset_code_4: { pattern: /^[A-Za-z0-9]{1,4}$/u, description: 'must be 1 to 4 characters from A-Z, a-z and 0-9' },
   asset_code_12: { pattern: /^[A-Za-z0-9]{5,12}$/u, description: 'must be 5 to 12 characters from A-Z, a-z and 0-9' },

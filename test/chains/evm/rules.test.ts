@@ -211,13 +211,9 @@ function expected(rules: readonly EvmRule[], { to, valueWei, data }: Body, key: 
 function shown(judgement: Judgement, key: string | null): string {
   if (judgement.verdict === 'deny') return 'deny';
   const spends = judgement.spends.map(({ limit: { asset, windowMs, per }, amount }) =>
-    [
-      judgement.ruleId,
-      asset === null || asset === 'native' ? 'native' : asset.token,
-      windowMs,
-      per === 'relayer' ? 'all' : String(key),
-      amount,
-    ].join(' '),
+    [judgement.ruleId, typeof asset === 'object' ? asset?.token : asset, windowMs, per === 'relayer' ? 'all' : String(key), amount].join(
+      ' ',
+    ),
   );
   return `${judgement.verdict} by ${judgement.ruleId}: ${spends.join(', ')}`;
 }

@@ -224,6 +224,26 @@ const headersOfUrl = trial('UpdateNetworkRequest', 'rpc_urls[0].headers', (size)
   rpc_urls: [{ url: 'http://a', headers: headersOf(size) }],
 }));
 
+/** The lists of a rule whose parts the network judges one by one. */
+function partRuleTrials(network: Network, name: string, lists: Readonly<Record<string, string>>): Readonly<Record<string, Trial>> {
+  const rules = policy(network, 'rules', (size) => Array.from({ length: size }, (_, index) => ({ id: `r${index}`, effect: 'deny' })));
+  const rule = (field: string, listFor: (size: number) => unknown): Trial => {
+    const bodyOf = (size: number) => ({ policies: { rules: [{ id: 'r', effect: 'allow', [field]: listFor(size) }] } }) as Json;
+    return trial('UpdateRelayerRequest', `policies.rules[0].${field}`, bodyOf, { network });
+  };
+  const limits = (size: number) => Array.from({ length: size }, (_, index) => ({ asset: 'native', amount: 1, window_seconds: 60 + index }));
+  return {
+    [`${name}PoliciesInput.rules minItems`]: rules,
+    [`${name}PoliciesInput.rules maxItems`]: rules,
+    [`${name}RuleInput.limits maxItems`]: rule('limits', limits),
+    ...Object.fromEntries(
+      Object.entries({ ...lists, api_keys: 'k' }).flatMap(([field, item]) =>
+        ['minItems', 'maxItems'].map((keyword) => [`${name}RuleInput.${field} ${keyword}`, rule(field, listOf(item))]),
+      ),
+    ),
+  };
+}
+
 function ruleTrials(): Readonly<Record<string, Trial>> {
   const signature = 'f(uint256 a)';
   const rule = (field: string, fieldsOf: (size: number) => Json): Trial =>
@@ -413,6 +433,12 @@ const trials: Readonly<Record<string, Trial>> = {
   // Later, since they change policies.
   ...trialsOfOne,
   ...ruleTrials(),
+  ...partRuleTrials('stellar', 'Stellar', {
+    operations: 'payment',
+    to: Keypair.random().publicKey(),
+    functions: 'work',
+    assets: 'native',
+  }),
 };
 
 describe('the limits of the OpenAPI document', () => {

@@ -66,6 +66,28 @@ const stellar: StellarPolicies = {
   operationSourceAccounts: ['GBRPYHIL2CI3FNQ4BXLFMNDLFJUNPU2HY3ZMFSHONUCEOASW7QC7OX2H'],
   resourceFeeMarginPercent: 40,
   restoreArchived: false,
+  rules: [
+    {
+      id: 'payouts',
+      effect: 'allow',
+      kinds: ['payment', 'invoke_contract'],
+      calls: ['transfer'],
+      to: ['GBRPYHIL2CI3FNQ4BXLFMNDLFJUNPU2HY3ZMFSHONUCEOASW7QC7OX2H'],
+      assets: ['native', 'USD:GBRPYHIL2CI3FNQ4BXLFMNDLFJUNPU2HY3ZMFSHONUCEOASW7QC7OX2H'],
+      maxAmount: 0n,
+      apiKeyIds: ['bootstrap'],
+      limits: [
+        { asset: 'native', amount: 5n, windowMs: 60_000, per: 'api_key' },
+        {
+          asset: 'USD:GBRPYHIL2CI3FNQ4BXLFMNDLFJUNPU2HY3ZMFSHONUCEOASW7QC7OX2H',
+          amount: 2n ** 100n,
+          windowMs: 86_400_000,
+          per: 'relayer',
+        },
+      ],
+    },
+    { id: 'rest', effect: 'deny', kinds: null, calls: null, to: null, assets: null, maxAmount: null, apiKeyIds: null, limits: [] },
+  ],
 };
 const solana: SolanaPolicies = {
   network: 'solana',

@@ -1,0 +1,113 @@
+import { Address, Asset, StrKey, type xdr } from '@stellar/stellar-sdk';
+import type { Asker, Judgement } from '../../core/records/judgement.js';
+import { onNetwork } from '../../core/records/on-network.js';
+import type { Relayer } from '../../core/records/relayer.js';
+import type { StellarContent } from '../../core/records/stellar.js';
+import { type Canonical, judgeParts, type PaidAmount, type RulePart } from '../../core/rules/judge-parts.js';
+import { countedFunction } from '../../core/rules/part-rule-problems.js';
+import { nameOf, operationsOf } from './account-changes.js';
+import { accountOf, addressFromPublicKey } from './address.js';
+import { paymentBy } from './outflow.js';
+import { receiversBy } from './receivers.js';
+
+/*
+ * Reads content for the rules of its relayer. An asset is the contract that the network has for it, which names it in every form: an amount
+ * counts alike whether an operation or the contract pays it. Whose account pays is the same to rules: the relayer's key signs for it.
+ */
+
+/** Returns the form of addresses and assets on a network: an account without the ID of a muxed address, and an asset's contract. */
+function canonicalOn(passphrase: string): Canonical {
+  return (text) => {
+    if (text === 'native') return Asset.native().contractId(passphrase);
+    const [code = '', issuer] = text.split(':');
+    // What has a wrong checksum names nothing.
+    if (issuer !== undefined) return StrKey.isValidEd25519PublicKey(issuer) ? new Asset(code, issuer).contractId(passphrase) : text;
+    return accountOf(text) ?? text;
+  };
+}
+
+/** Returns what the relayer's rules say about content; null: it has none. `asker`: as in `judgeParts`. */
+export function judge(content: StellarContent, { network, policies }: Judging, asker: Asker | null): Judgement | null {
+  const { rules } = onNetwork('stellar', policies);
+  if (rules === null) return null;
+  if (network.type !== 'stellar') throw new Error(`expected a Stellar network, got ${network.name}`);
+  const canonical = canonicalOn(network.passphrase);
+  return judgeParts(rules, partsOf(content, canonical), asker, canonical);
+}
+
+/** What a judgement needs of a relayer. */
+type Judging = Pick<Relayer, 'network' | 'policies'>;
+
+/** Another account numbered and signed the envelope of a fee bump: what it does there is not the relayer's. */
+const foreign: RulePart = { field: 'transaction_xdr', kind: null, isCall: () => false, receivers: [], paid: null };
+
+function partsOf(content: StellarContent, canonical: Canonical): readonly RulePart[] {
+  if (content.kind === 'fee_bump') return [foreign];
+  return operationsOf(content.operations).map((operation, index) => {
+    const { body } = operation;
+    const call = callBy(body);
+    return {
+      field: `operations[${index}]`,
+      kind: typeOf(operation),
+      isCall: (name) => call?.name === name,
+      receivers: [...new Set([...receiversBy(body), ...claimantsIn(body), ...(call?.receivers ?? [])].map(canonical))],
+      paid: call?.paid ?? paidBy(body, canonical),
+    };
+  });
+}
+
+/** Returns the type of an operation as rules name it. */
+function typeOf(operation: xdr.Operation): string {
+  const { body } = operation;
+  if (body.type !== 'invokeHostFunction') return nameOf(operation);
+  const { hostFunction } = body.invokeHostFunctionOp;
+  if (hostFunction.type === 'hostFunctionTypeInvokeContract') return 'invoke_contract';
+  return hostFunction.type === 'hostFunctionTypeUploadContractWasm' ? 'upload_wasm' : 'create_contract';
+}
+
+function paidBy(body: xdr.OperationBody, canonical: Canonical): PaidAmount | null {
+  const payment = paymentBy(body);
+  if (payment === null) return null;
+  return { asset: canonical(Asset.fromOperation(payment.asset).toString()), amount: payment.amount, mustBeNamed: false };
+}
+
+function claimantsIn(body: xdr.OperationBody): readonly string[] {
+  if (body.type !== 'createClaimableBalance') return [];
+  return body.createClaimableBalanceOp.claimants.map(({ v0 }) => addressFromPublicKey(v0.destination.ed25519.value));
+}
+
+interface Call {
+  readonly name: string;
+  /** Who gets what it pays, beside the contract. */
+  readonly receivers: readonly string[];
+  readonly paid: PaidAmount | null;
+}
+
+/**
+ * Reads the call of a contract; null: it is none. Only the function `transfer(from, to, amount)` of a token has an amount, and only if no
+ * authorization that the caller gives covers a call of another contract.
+ */
+function callBy(body: xdr.OperationBody): Call | null {
+  if (body.type !== 'invokeHostFunction') return null;
+  const { hostFunction, auth } = body.invokeHostFunctionOp;
+  if (hostFunction.type !== 'hostFunctionTypeInvokeContract') return null;
+  const { contractAddress, functionName, args } = hostFunction.invokeContract;
+  const name = String(functionName);
+  const [from, to, amount] = args;
+  const unread: Call = { name, receivers: [], paid: null };
+  if (name !== countedFunction || args.length !== 3 || from?.type !== 'scvAddress' || to?.type !== 'scvAddress') return unread;
+  const receivers = [Address.fromScVal(to).toString()];
+  if (amount?.type !== 'scvI128') return { ...unread, receivers };
+  const { hi, lo } = amount.i128;
+  const value = (hi << 64n) + lo;
+  const call = hostFunction.invokeContract.toXdr('base64');
+  const isPlain = auth.every(({ rootInvocation }) => isCallAlone(rootInvocation, call));
+  if (!isPlain || value < 0n) return { ...unread, receivers };
+  return { name, receivers, paid: { asset: Address.fromScAddress(contractAddress).toString(), amount: value, mustBeNamed: true } };
+}
+
+/** True if an authorization covers this call, in base64 XDR, and none that it makes. */
+function isCallAlone({ function: authorized, subInvocations }: xdr.SorobanAuthorizedInvocation, call: string): boolean {
+  if (authorized.type !== 'sorobanAuthorizedFunctionTypeContractFn' || subInvocations.length > 0) return false;
+  return authorized.contractFn.toXdr('base64') === call;
+}

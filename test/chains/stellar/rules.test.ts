@@ -1,0 +1,388 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import {
+  Account,
+  Address,
+  Asset,
+  Claimant,
+  Contract,
+  Keypair,
+  MuxedAccount,
+  nativeToScVal,
+  Operation,
+  TransactionBuilder,
+  xdr,
+} from '@stellar/stellar-sdk';
+import fc from 'fast-check';
+import { contentFromRequest } from '../../../src/chains/stellar/content.js';
+import { whyForbidden } from '../../../src/chains/stellar/policy.js';
+import { judge } from '../../../src/chains/stellar/rules.js';
+import { onNetwork } from '../../../src/core/records/on-network.js';
+import type { PartRule } from '../../../src/core/records/spending-rule.js';
+import type { StellarContent } from '../../../src/core/records/stellar.js';
+import { partRuleProblems, ruleShapes } from '../../../src/core/rules/part-rule-problems.js';
+import { syntaxes, textProblem } from '../../../src/core/text/text-syntax.js';
+import { anyKey, anyRules, type DescribedPart, expectedOf, shownOf } from '../../support/part-rules.js';
+import { runs } from '../../support/runs.js';
+import { stellarNetwork, stellarRelayer } from '../../support/stellar.js';
+
+const { passphrase } = stellarNetwork();
+const accountOf = (seed: number) => Keypair.fromRawEd25519Seed(Buffer.alloc(32, seed)).publicKey();
+const [own, other, alice, bob, issuer] = [accountOf(1), accountOf(2), accountOf(3), accountOf(4), accountOf(5)];
+const muxedAlice = new MuxedAccount(new Account(alice, '0'), '7').accountId();
+const dollar = new Asset('USD', issuer);
+const nativeContract = Asset.native().contractId(passphrase);
+const dollarContract = dollar.contractId(passphrase);
+const token = new Asset('TOKEN', issuer).contractId('another network');
+const units = (amount: bigint) => `0.${String(amount).padStart(7, '0')}`;
+
+/** An operation and what the page says about it. */
+interface Row extends DescribedPart {
+  readonly operation: xdr.Operation;
+}
+
+const nothing = { call: null, receivers: [], paid: null };
+const invoke = (contract: string, name: string, args: xdr.ScVal[], auth: xdr.SorobanAuthorizationEntry[] = []) => {
+  const { body } = xdr.Operation.fromXdr(new Contract(contract).call(name, ...args).toXdr());
+  if (body.type !== 'invokeHostFunction') assert.fail();
+  const { hostFunction } = body.invokeHostFunctionOp;
+  const given = xdr.OperationBody.invokeHostFunction(new xdr.InvokeHostFunctionOp({ hostFunction, auth }));
+  return new xdr.Operation({ sourceAccount: null, body: given });
+};
+const addressOf = (text: string) => Address.fromString(text).toScVal();
+const transferArgs = (to: string, amount: bigint) => [addressOf(own), addressOf(to), nativeToScVal(amount, { type: 'i128' })];
+
+/** An authorization of a call by the source account. */
+function authorized(contract: string, name: string, args: xdr.ScVal[], inner: xdr.SorobanAuthorizedInvocation[] = []) {
+  const contractFn = new xdr.InvokeContractArgs({
+    contractAddress: Address.fromString(contract).toScAddress(),
+    functionName: name,
+    args,
+  });
+  return new xdr.SorobanAuthorizedInvocation({
+    function: xdr.SorobanAuthorizedFunction.sorobanAuthorizedFunctionTypeContractFn(contractFn),
+    subInvocations: inner,
+  });
+}
+const bySource = (rootInvocation: xdr.SorobanAuthorizedInvocation) =>
+  new xdr.SorobanAuthorizationEntry({
+    credentials: xdr.SorobanCredentials.sorobanCredentialsSourceAccount(),
+    rootInvocation,
+  });
+
+/** Every way in which a body could pay, with what rules see of it. */
+function rowsOf(to: string, receiver: string, amount: bigint, source?: string): Readonly<Record<string, Row>> {
+  const of = source === undefined ? {} : { source };
+  const native = { asset: 'native', amount, known: true };
+  const dollars = { asset: `USD:${issuer}`, amount, known: true };
+  const paid = (asset: string) => ({ asset, amount, known: false });
+  const path = { destination: to, path: [], ...of };
+  const call = { kind: 'invoke_contract' };
+  const args = transferArgs(to, amount);
+  const drain = authorized(dollarContract, 'transfer', transferArgs(bob, 1_000n));
+  return {
+    payment: {
+      ...{ kind: 'payment', call: null, receivers: [receiver], paid: native },
+      operation: Operation.payment({ destination: to, asset: Asset.native(), amount: units(amount), ...of }),
+    },
+    'payment of an asset': {
+      ...{ kind: 'payment', call: null, receivers: [receiver], paid: dollars },
+      operation: Operation.payment({ destination: to, asset: dollar, amount: units(amount), ...of }),
+    },
+    'account creation': {
+      ...{ kind: 'create_account', call: null, receivers: [receiver], paid: native },
+      operation: Operation.createAccount({ destination: receiver, startingBalance: units(amount), ...of }),
+    },
+    'path payment of at most': {
+      ...{ kind: 'path_payment_strict_receive', call: null, receivers: [receiver], paid: native },
+      operation: Operation.pathPaymentStrictReceive({
+        ...path,
+        sendAsset: Asset.native(),
+        sendMax: units(amount),
+        destAsset: dollar,
+        destAmount: units(1n),
+      }),
+    },
+    'path payment of exactly': {
+      ...{ kind: 'path_payment_strict_send', call: null, receivers: [receiver], paid: dollars },
+      operation: Operation.pathPaymentStrictSend({
+        ...path,
+        sendAsset: dollar,
+        sendAmount: units(amount),
+        destAsset: Asset.native(),
+        destMin: units(1n),
+      }),
+    },
+    'claimable balance': {
+      ...{ kind: 'create_claimable_balance', call: null, receivers: [receiver, bob], paid: native },
+      operation: Operation.createClaimableBalance({
+        ...{ asset: Asset.native(), amount: units(amount), ...of },
+        claimants: [new Claimant(receiver), new Claimant(bob)],
+      }),
+    },
+    'account merge': {
+      ...{ ...nothing, kind: 'account_merge', receivers: [receiver] },
+      operation: Operation.accountMerge({ destination: to, ...of }),
+    },
+    offer: {
+      ...{ ...nothing, kind: 'manage_sell_offer' },
+      operation: Operation.manageSellOffer({ selling: Asset.native(), buying: dollar, amount: units(amount), price: 1, ...of }),
+    },
+    'buy offer': {
+      ...{ ...nothing, kind: 'manage_buy_offer' },
+      operation: Operation.manageBuyOffer({ selling: dollar, buying: Asset.native(), buyAmount: units(amount), price: 1, ...of }),
+    },
+    'pool deposit': {
+      ...{ ...nothing, kind: 'liquidity_pool_deposit' },
+      operation: Operation.liquidityPoolDeposit({
+        ...{ liquidityPoolId: 'ab'.repeat(32), maxAmountA: units(amount), maxAmountB: units(amount), minPrice: '1', maxPrice: '2' },
+        ...of,
+      }),
+    },
+    options: { ...{ ...nothing, kind: 'set_options' }, operation: Operation.setOptions({ homeDomain: 'a.example', ...of }) },
+    clawback: {
+      ...{ ...nothing, kind: 'clawback' },
+      operation: Operation.clawback({ asset: new Asset('OWN', own), from: to, amount: units(amount), ...of }),
+    },
+    'token transfer': {
+      ...{ ...call, call: 'transfer', receivers: [token, receiver], paid: paid(token) },
+      operation: invoke(token, 'transfer', args),
+    },
+    'transfer by the contract of an asset': {
+      ...{ ...call, call: 'transfer', receivers: [dollarContract, receiver], paid: paid(`USD:${issuer}`) },
+      operation: invoke(dollarContract, 'transfer', args),
+    },
+    'transfer by the contract of the native asset': {
+      ...{ ...call, call: 'transfer', receivers: [nativeContract, receiver], paid: paid('native') },
+      operation: invoke(nativeContract, 'transfer', args, [bySource(authorized(nativeContract, 'transfer', args))]),
+    },
+    'transfer that may pay another token': {
+      ...{ ...call, call: 'transfer', receivers: [token, receiver], paid: null },
+      operation: invoke(token, 'transfer', args, [bySource(authorized(token, 'transfer', args, [drain]))]),
+    },
+    'transfer with another authorization': {
+      ...{ ...call, call: 'transfer', receivers: [token, receiver], paid: null },
+      operation: invoke(token, 'transfer', args, [bySource(drain)]),
+    },
+    'transfer of a wide amount': {
+      ...{ ...call, call: 'transfer', receivers: [token, receiver], paid: { asset: token, amount: (5n << 64n) + amount, known: false } },
+      operation: invoke(token, 'transfer', transferArgs(to, (5n << 64n) + amount)),
+    },
+    'transfer of less than nothing': {
+      ...{ ...call, call: 'transfer', receivers: [token, receiver], paid: null },
+      operation: invoke(token, 'transfer', transferArgs(to, -1n - amount)),
+    },
+    'transfer with an amount of another type': {
+      ...{ ...call, call: 'transfer', receivers: [token, receiver], paid: null },
+      operation: invoke(token, 'transfer', [addressOf(own), addressOf(to), nativeToScVal(amount, { type: 'u128' })]),
+    },
+    'transfer with one argument more': {
+      ...{ ...call, call: 'transfer', receivers: [token], paid: null },
+      operation: invoke(token, 'transfer', [...args, nativeToScVal(1n, { type: 'i128' })]),
+    },
+    'transfer with an allowance': {
+      ...{ ...call, call: 'transfer_from', receivers: [token], paid: null },
+      operation: invoke(token, 'transfer_from', [addressOf(own), ...args]),
+    },
+    approval: { ...{ ...call, call: 'approve', receivers: [token], paid: null }, operation: invoke(token, 'approve', args) },
+  };
+}
+
+const content = (operations: readonly xdr.Operation[]): StellarContent => ({
+  network: 'stellar',
+  kind: 'operations',
+  sourceAccount: own,
+  operations: operations.map((operation) => operation.toXdr('base64')),
+  memo: xdr.Memo.memoNone().toXdr('base64'),
+  auth: 'given',
+  sorobanData: null,
+  minTimeS: 0n,
+  maxTimeS: null,
+  validityMs: null,
+  maxFeeStroops: null,
+});
+
+/** An envelope that another account has numbered and signed. */
+function feeBump(): StellarContent {
+  const inner = new TransactionBuilder(new Account(alice, '1'), { fee: '100', networkPassphrase: passphrase })
+    .addOperation(Operation.payment({ destination: bob, asset: Asset.native(), amount: '1' }))
+    .setTimeout(0)
+    .build();
+  inner.sign(Keypair.fromRawEd25519Seed(Buffer.alloc(32, 3)));
+  const request = {
+    ...({ network: 'stellar', networkName: 'local', operations: [], transactionXdr: inner.toXDR(), feeBump: true } as const),
+    ...{ sourceAccount: undefined, memo: undefined, validUntilMs: undefined, maxFeeStroops: undefined },
+  };
+  const { network, policies } = stellarRelayer(own);
+  if (network.type !== 'stellar') assert.fail();
+  return contentFromRequest(request, { network, account: own, policies: onNetwork('stellar', policies), nowMs: 0, earlier: null }).content;
+}
+
+const any: PartRule = {
+  ...{ id: 'any', effect: 'allow', kinds: null, calls: null, to: null, assets: null, maxAmount: null, apiKeyIds: null },
+  limits: [],
+};
+const problemsOf = (rules: readonly PartRule[]) => partRuleProblems('rules', rules, ruleShapes.stellar);
+const judged = (rules: readonly PartRule[], sent: StellarContent, key: string | null) =>
+  judge(sent, stellarRelayer(own, { rules }), key === null ? { apiKeyId: null } : { apiKeyId: key });
+
+/** One text for what is the same: here, an asset and its contract. */
+const sameAs = (text: string): string => {
+  if (text === muxedAlice) return alice;
+  return { [nativeContract]: 'native', [dollarContract]: `USD:${issuer}` }[text] ?? text;
+};
+const names = { sameAs, isCall: (named: string, call: string) => named === call };
+
+const rows = [alice, bob, muxedAlice].flatMap((to) =>
+  [1n, 2n, 150n].flatMap((amount) =>
+    [undefined, other].flatMap((source) => Object.values(rowsOf(to, to === muxedAlice ? alice : to, amount, source))),
+  ),
+);
+const part = fc.constantFrom(...rows);
+
+const rules = anyRules({
+  kinds: ['payment', 'create_account', 'path_payment_strict_receive', 'path_payment_strict_send', 'invoke_contract', 'set_options'],
+  calls: ['transfer', 'approve', 'transfer_from'],
+  to: [alice, bob, muxedAlice, token, nativeContract, dollarContract],
+  assets: ['native', `USD:${issuer}`, token, nativeContract],
+});
+
+describe('rules on a Stellar network', () => {
+  it('judge random rules and operations as an evaluator does that shares no code with them', () => {
+    const seen = new Map<string, number>();
+    const bumped = feeBump();
+    const foreign: DescribedPart = { kind: null, ...nothing };
+    fc.assert(
+      fc.property(rules, fc.array(part, { maxLength: 2 }), anyKey, (all, parts, key) => {
+        const usable = all.filter((one) => problemsOf([one]).length === 0);
+        fc.pre(usable.length > 0);
+        const sent = parts.length === 0 ? bumped : content(parts.map(({ operation }) => operation));
+        const found = shownOf(judged(usable, sent, key), key);
+        const [kind = ''] = found.split(' ');
+        seen.set(kind, (seen.get(kind) ?? 0) + 1);
+        if (found.includes(': ') && !found.endsWith(': ')) seen.set('counted', (seen.get('counted') ?? 0) + 1);
+        assert.equal(found, expectedOf(usable, parts.length === 0 ? [foreign] : parts, key, names));
+        // What was accepted is not denied later, when its key is not known.
+        if (kind === 'allow')
+          assert.equal(whyForbidden(sent, stellarRelayer(own, { rules: usable, allowAccountChanges, operationSourceAccounts })), null);
+      }),
+      { numRuns: runs(8_000) },
+    );
+    for (const kind of ['allow', 'deny', 'counted']) assert.ok((seen.get(kind) ?? 0) > 50, `${kind}: ${seen.get(kind)}`);
+  });
+
+  it('each body that could walk past a limit is counted against it, or refused by its rule', () => {
+    const payouts: PartRule = {
+      ...any,
+      id: 'payouts',
+      limits: ['native', `USD:${issuer}`, token].map((asset) => ({ asset, amount: 5n, windowMs: 60_000, per: 'relayer' })),
+    };
+    const verdicts = (source?: string) =>
+      Object.fromEntries(
+        Object.entries(rowsOf(muxedAlice, alice, 9n, source)).map(([name, { operation }]) => {
+          const judgement = judged([payouts], content([operation]), null);
+          return [name, judgement?.verdict === 'allow' ? judgement.spends.map(({ limit, amount }) => [limit.asset, amount]) : 'refused'];
+        }),
+      );
+    const expected = {
+      payment: [['native', 9n]],
+      'payment of an asset': [[`USD:${issuer}`, 9n]],
+      'account creation': [['native', 9n]],
+      'path payment of at most': [['native', 9n]],
+      'path payment of exactly': [[`USD:${issuer}`, 9n]],
+      'claimable balance': [['native', 9n]],
+      'account merge': 'refused',
+      offer: 'refused',
+      'buy offer': 'refused',
+      'pool deposit': 'refused',
+      options: 'refused',
+      clawback: 'refused',
+      'token transfer': [[token, 9n]],
+      'transfer by the contract of an asset': [[`USD:${issuer}`, 9n]],
+      'transfer by the contract of the native asset': [['native', 9n]],
+      'transfer that may pay another token': 'refused',
+      'transfer with another authorization': 'refused',
+      'transfer of a wide amount': [[token, (5n << 64n) + 9n]],
+      'transfer of less than nothing': 'refused',
+      'transfer with an amount of another type': 'refused',
+      'transfer with one argument more': 'refused',
+      'transfer with an allowance': 'refused',
+      approval: 'refused',
+    };
+    assert.deepEqual(verdicts(), expected);
+    assert.deepEqual(verdicts(other), expected, 'the relayer signs for the accounts of its operations, too');
+    assert.equal(judged([payouts], feeBump(), null)?.verdict, 'deny');
+    assert.equal(judged([any], feeBump(), null)?.verdict, 'allow');
+  });
+
+  it('a rule that names types is for what cannot be counted, and the amounts of a transaction count together', () => {
+    const { options, payment } = rowsOf(alice, alice, 9n);
+    if (options === undefined || payment === undefined) assert.fail();
+    assert.equal(judged([{ ...any, kinds: ['set_options'] }], content([options.operation]), null)?.verdict, 'allow');
+    const limited: PartRule = { ...any, limits: [{ asset: 'native', amount: 5n, windowMs: 60_000, per: 'relayer' }] };
+    const twice = judged([limited], content([payment.operation, payment.operation]), null);
+    assert.deepEqual(twice?.verdict === 'allow' && twice.spends.map(({ amount }) => amount), [18n]);
+    const mixed = judged([limited], content([payment.operation, options.operation]), null);
+    assert.deepEqual(
+      mixed?.verdict === 'deny' && `${mixed.field} ${mixed.description}`,
+      'operations[1] is allowed by no rule of the relayer; the closest, any, is not for its asset',
+    );
+  });
+
+  it('an unlisted contract is never taken at its word, and a transaction that only restores entries is the service’s own', () => {
+    const { 'token transfer': transfer } = rowsOf(alice, alice, 1n);
+    const small: PartRule = { ...any, maxAmount: 5n };
+    assert.equal(judged([small], content([transfer?.operation ?? assert.fail()]), null)?.verdict, 'deny');
+    const restore = new xdr.Operation({
+      sourceAccount: null,
+      body: xdr.OperationBody.restoreFootprint(new xdr.RestoreFootprintOp({ ext: xdr.ExtensionPoint.v0() })),
+    });
+    assert.equal(judged([small], content([restore]), null)?.verdict, 'deny', 'callers need a rule for it');
+    assert.equal(whyForbidden(content([restore]), stellarRelayer(own, { rules: [small] })), null);
+  });
+
+  it('every operation of the protocol has a type that rules can name', () => {
+    const types = Object.keys(xdr.OperationType)
+      .filter((name) => name !== 'schema')
+      .map((name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`));
+    const unnamed = types.filter((type) => textProblem(syntaxes.stellar_operation, type) !== undefined);
+    assert.deepEqual(unnamed, ['invoke_host_function'], 'which has a type for each function of the host');
+    assert.ok(types.length >= 20, types.join());
+  });
+
+  it('a rule that can never count what it limits is refused at the change', () => {
+    const limitOf = (asset: string) => ({ asset, amount: 5n, windowMs: 60_000, per: 'relayer' as const });
+    const changed: readonly (readonly [Partial<PartRule>, RegExp | null])[] = [
+      [{ limits: [limitOf('native')] }, null],
+      [{ limits: [limitOf(token)], kinds: ['invoke_contract'], calls: ['transfer'], assets: [token] }, null],
+      [
+        { limits: [limitOf('native')], assets: [token] },
+        /^rules\[0\]\.limits\[0\]\.asset is native, which the rule does not have in assets$/,
+      ],
+      [
+        { limits: [limitOf(token)], kinds: ['create_account'] },
+        /^rules\[0\]\.limits\[0\]\.asset is C.*, which nothing pays that the rule has in operations$/,
+      ],
+      [
+        { limits: [limitOf('native')], kinds: ['payment', 'manage_sell_offer'] },
+        /^rules\[0\]\.operations\[1\] is manage_sell_offer, whose amount/,
+      ],
+      [{ maxAmount: 1n, kinds: ['set_options'] }, /^rules\[0\]\.operations\[0\] is set_options, whose amount/],
+      [{ assets: ['native'], calls: ['approve'] }, /^rules\[0\]\.functions\[0\] is approve, whose amount/],
+      [{ calls: ['transfer'], kinds: ['payment'] }, /^rules\[0\]\.functions needs invoke_contract in operations$/],
+      [{ limits: [limitOf('So11111111111111111111111111111111111111112')] }, /^rules\[0\]\.limits\[0\]\.asset must be native, CODE:ISSUER/],
+      [{ effect: 'deny', limits: [limitOf('native')] }, /^rules\[0\]\.limits\[0\] cannot be in a rule that denies$/],
+      [{ effect: null }, /^rules\[0\]\.effect is required$/],
+      [{ assets: [] }, /^rules\[0\]\.assets must not be empty/],
+      [{ limits: [limitOf('native'), limitOf('native')] }, /^rules\[0\]\.limits\[1\] counts the same in the same time as limits\[0\]$/],
+    ];
+    for (const [changes, expected] of changed) {
+      const found = problemsOf([{ ...any, ...changes }]).map(({ field, description }) => `${field} ${description}`);
+      if (expected === null) assert.deepEqual(found, []);
+      else assert.match(found.join('; '), expected);
+    }
+  });
+});
+
+const allowAccountChanges = ['account_merge'] as const;
+const operationSourceAccounts = [other];
