@@ -30,7 +30,14 @@ import {
 import type { StoredRelayer } from '../core/relayer/stored-relayer.js';
 import { maskedUrl } from '../core/text/masked-url.js';
 import { enumTextsOf } from './enum-codec.js';
-import { evmRuleFromProto, protoOfEvmRule, protoOfStellarRule, stellarRuleFromProto } from './rule-values.js';
+import {
+  evmRuleFromProto,
+  protoOfEvmRule,
+  protoOfSolanaRule,
+  protoOfStellarRule,
+  solanaRuleFromProto,
+  stellarRuleFromProto,
+} from './rule-values.js';
 
 /** Returns the relayer that a request asks for. `newId`: its id if the request has none. Throws `FIELD_INVALID`. */
 export function newRelayerFromProto(request: CreateRelayerRequest, newId: () => string): StoredRelayer {
@@ -190,6 +197,7 @@ function protoOfSolana(policies: DomainSolanaPolicies): SolanaPolicies {
     ...(policies.maxSignatures === null ? {} : { maxSignatures: policies.maxSignatures }),
     maxTxDataSize: policies.maxTxDataSizeBytes,
     allowAccountChanges: numbersOf(solanaChanges, policies.allowAccountChanges),
+    rules: (policies.rules ?? []).map(protoOfSolanaRule),
   });
 }
 
@@ -205,6 +213,7 @@ function solanaFromProto(message: SolanaPolicies): DomainSolanaPolicies {
     maxSignatures: message.maxSignatures ?? null,
     maxTxDataSizeBytes: message.maxTxDataSize ?? defaults.maxTxDataSizeBytes,
     allowAccountChanges: textsOf(solanaChanges, message.allowAccountChanges),
+    rules: message.rules.length === 0 ? null : message.rules.map(solanaRuleFromProto),
   };
 }
 

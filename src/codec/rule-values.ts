@@ -9,6 +9,8 @@ import {
   EvmRuleSchema,
   LimitScope,
   RuleEffect,
+  type SolanaRule,
+  SolanaRuleSchema,
   type SpendAsset,
   SpendAssetSchema,
   type SpendLimit,
@@ -63,6 +65,17 @@ export function stellarRuleFromProto({ operations, functions, ...rule }: Stellar
 /** Returns a rule for an answer. */
 export function protoOfStellarRule(rule: PartRule): StellarRule {
   return create(StellarRuleSchema, { ...protoPartsOf(rule), operations: [...(rule.kinds ?? [])], functions: [...(rule.calls ?? [])] });
+}
+
+/** Returns a rule of a request for instructions. */
+export function solanaRuleFromProto({ programs, discriminators, ...rule }: SolanaRule): PartRule {
+  const calls = listFrom(discriminators)?.map((text) => text.toLowerCase().replace(/^0x/, '')) ?? null;
+  return { ...partRuleFrom(rule), kinds: listFrom(programs), calls };
+}
+
+/** Returns a rule for an answer. */
+export function protoOfSolanaRule(rule: PartRule): SolanaRule {
+  return create(SolanaRuleSchema, { ...protoPartsOf(rule), programs: [...(rule.kinds ?? [])], discriminators: [...(rule.calls ?? [])] });
 }
 
 /** What the rules of networks whose transactions have parts share. */

@@ -50,6 +50,7 @@ export async function startSolanaSandbox(blockSeconds: number): Promise<SandboxC
       maxSignatures: null,
       maxTxDataSizeBytes: 1232,
       allowAccountChanges: [],
+      rules: null,
     },
     startMessage: `started a local Solana cluster at ${rpcUrl}`,
     commands: (address) => ({

@@ -15,7 +15,7 @@ import {
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import fc from 'fast-check';
 import { Speed } from '../../gen/relayer/v1/evm_pb.js';
-import { EvmRuleSchema, StellarRuleSchema } from '../../gen/relayer/v1/rules_pb.js';
+import { EvmRuleSchema, SolanaRuleSchema, StellarRuleSchema } from '../../gen/relayer/v1/rules_pb.js';
 import {
   SignDataRequestSchema,
   SignTransactionRequestSchema,
@@ -276,6 +276,7 @@ describe('calls to copy from the console', () => {
     for (const [network, schema] of [
       ['evm', EvmRuleSchema],
       ['stellar', StellarRuleSchema],
+      ['solana', SolanaRuleSchema],
     ] as const) {
       const rules = ruleExamples(network).flat() as JsonValue[];
       assert.ok(rules.length >= 3, network);

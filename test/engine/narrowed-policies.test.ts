@@ -240,6 +240,13 @@ const solana: Network<SolanaPolicies, SolanaRequest> = {
         fails: /^the transaction has an instruction 0 that .* allow_account_changes/,
       },
     ],
+    rules: [
+      {
+        narrowed: { rules: [{ ...anyPart, id: 'small', maxAmount: 1n }] },
+        fails: /^instructions\[0\] is allowed by no rule of the relayer; the closest, small, is not for its amount$/,
+      },
+      { narrowed: { rules: [{ ...anyPart, id: 'none', effect: 'deny' }] }, fails: /^instructions\[0\] is denied by the rule none$/ },
+    ],
   },
   async start(test, policies, changed) {
     const rig = await startSolanaRig({ folder: await temporaryFolder(), policies, changed });

@@ -33,6 +33,7 @@ function solanaPolicies(changes: Partial<SolanaPolicies> = {}): SolanaPolicies {
     maxSignatures: null,
     maxTxDataSizeBytes: 1232,
     allowAccountChanges: [],
+    rules: null,
     ...changes,
   };
 }

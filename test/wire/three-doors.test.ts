@@ -77,7 +77,7 @@ const stellarRules: readonly Row[] = [
   {
     name: 'a limit on what a rule on Stellar does not match',
     change: stellarRule({ operations: ['create_account'], limits: [assetLimit(`USD:${issuer}`)] }),
-    refused: `policies.rules[0].limits[0].asset is USD:${issuer}, which nothing pays that the rule has in operations`,
+    refused: `policies.rules[0].limits[0].asset is USD:${issuer}, which nothing pays that the rule is for`,
   },
   {
     name: 'a limit in a rule on Stellar for operations whose amount is not read',
@@ -88,6 +88,36 @@ const stellarRules: readonly Row[] = [
     name: 'an operation that there is not',
     change: stellarRule({ operations: ['transfer'] }),
     refused: /^policies\.rules\[0\]\.operations\[0\] must be a type of operation/,
+  },
+];
+
+const solanaRule = (rule: object) => solana({ rules: [{ id: 'a', effect: 'allow', ...rule }] });
+const solanaRules: readonly Row[] = [
+  { name: 'rules on Solana', change: solanaRule({ programs: [program], discriminators: ['0x02000000'], limits: [assetLimit('native')] }) },
+  {
+    name: 'data that is not hex in a rule on Solana',
+    change: solanaRule({ discriminators: ['transfer(address)'] }),
+    refused: 'policies.rules[0].discriminators[0] must be the first 1 to 32 bytes of the data: an even number of hex digits',
+  },
+  {
+    name: 'an address of EVM in a rule on Solana',
+    change: solanaRule({ to: [address] }),
+    refused: `policies.rules[0].to[0] ${base58Rule}`,
+  },
+  {
+    name: 'an asset of Stellar in a limit on Solana',
+    change: solanaRule({ limits: [assetLimit(`USD:${issuer}`)] }),
+    refused: 'policies.rules[0].limits[0].asset must be native, or the mint of a token: 32 bytes in base58',
+  },
+  {
+    name: 'a limit on what a rule on Solana does not match',
+    change: solanaRule({ programs: [program], limits: [assetLimit(account)] }),
+    refused: `policies.rules[0].limits[0].asset is ${account}, which nothing pays that the rule is for`,
+  },
+  {
+    name: 'a limit in a rule on Solana for a transfer without a mint',
+    change: solanaRule({ discriminators: ['0c', 'ff'], limits: [assetLimit(account)] }),
+    refused: /^policies\.rules\[0\]\.discriminators\[1\] is ff, whose amount a rule cannot read/,
   },
 ];
 
@@ -183,6 +213,7 @@ const relayers: readonly Row[] = [
 
   { name: 'policies on Stellar', change: stellar({ fee_payment_strategy: 'relayer', min_balance: 0, max_fee: '1' }) },
   ...stellarRules,
+  ...solanaRules,
   { name: 'a maximum fee of 0', change: stellar({ max_fee: '0' }), refused: `policies.max_fee ${noCap}` },
 
   {

@@ -13,7 +13,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file relayer/v1/rules.proto.
  */
 export const file_relayer_v1_rules: GenFile = /*@__PURE__*/
-  fileDesc("ChZyZWxheWVyL3YxL3J1bGVzLnByb3RvEgpyZWxheWVyLnYxIuICCgdFdm1SdWxlEh0KAmlkGAEgASgJQhHS8xgNUAGqAQhlbnRyeV9pZBIuCgZlZmZlY3QYAiABKA4yFi5yZWxheWVyLnYxLlJ1bGVFZmZlY3RCBtLzGAJQARIkCgJ0bxgDIAMoCUIY0vMYFFgBqgELZXZtX2FkZHJlc3PIAegHEh0KCWZ1bmN0aW9ucxgEIAMoCUIK0vMYBlgByAHoBxI5Cglhcmd1bWVudHMYBSADKAsyHS5yZWxheWVyLnYxLkFyZ3VtZW50Q29uZGl0aW9uQgfS8xgDyAEgEiAKCW1heF92YWx1ZRgGIAEoCUII0vMYBAgBEAFIAIgBARInCghhcGlfa2V5cxgHIAMoCUIV0vMYEVgBqgEIZW50cnlfaWTIAegHEi8KBmxpbWl0cxgIIAMoCzIWLnJlbGF5ZXIudjEuU3BlbmRMaW1pdEIH0vMYA8gBCEIMCgpfbWF4X3ZhbHVlIqQCChFBcmd1bWVudENvbmRpdGlvbhIsChJmdW5jdGlvbl9zaWduYXR1cmUYASABKAlCENLzGAwyCGZ1bmN0aW9uUAESGAoFaW5kZXgYAiABKA1CB9LzGANA/wFIABIOCgRuYW1lGAMgASgJSAASEwoGZXF1YWxzGAQgASgJSAGIAQESHgoGYW55X29mGAUgAygJQg7S8xgKMgJpblgByAHoBxIoCgNtaW4YBiABKAlCFtLzGBKqAQ9kZWNpbWFsX2ludGVnZXJIAogBARIoCgNtYXgYByABKAlCFtLzGBKqAQ9kZWNpbWFsX2ludGVnZXJIA4gBAUITCglwYXJhbWV0ZXISBtrzGAIwAUIJCgdfZXF1YWxzQgYKBF9taW5CBgoEX21heCKbAQoKU3BlbmRMaW1pdBIlCgVhc3NldBgBIAEoCzIWLnJlbGF5ZXIudjEuU3BlbmRBc3NldBIaCgZhbW91bnQYAiABKAlCCtLzGAYIARABUAESJQoOd2luZG93X3NlY29uZHMYAyABKA1CDdLzGAk4PECAiooPUAESIwoDcGVyGAQgASgOMhYucmVsYXllci52MS5MaW1pdFNjb3BlIqgDCgtTdGVsbGFyUnVsZRIdCgJpZBgBIAEoCUIR0vMYDVABqgEIZW50cnlfaWQSLgoGZWZmZWN0GAIgASgOMhYucmVsYXllci52MS5SdWxlRWZmZWN0QgbS8xgCUAESMgoKb3BlcmF0aW9ucxgDIAMoCUIe0vMYGlgBqgERc3RlbGxhcl9vcGVyYXRpb27IAegHEigKAnRvGAQgAygJQhzS8xgYWAGqAQ9zdGVsbGFyX2FkZHJlc3PIAegHEjEKCWZ1bmN0aW9ucxgFIAMoCUIe0vMYGlgBqgERY29udHJhY3RfZnVuY3Rpb27IAegHEi8KBmFzc2V0cxgGIAMoCUIf0vMYG1gBqgESc3RlbGxhcl9ydWxlX2Fzc2V0yAHoBxIgCgltYXhfdmFsdWUYByABKAlCCNLzGAQIARABSACIAQESJwoIYXBpX2tleXMYCCADKAlCFdLzGBFYAaoBCGVudHJ5X2lkyAHoBxIvCgZsaW1pdHMYCSADKAsyFi5yZWxheWVyLnYxLkFzc2V0TGltaXRCB9LzGAPIAQhCDAoKX21heF92YWx1ZSKYAQoKQXNzZXRMaW1pdBIiCgVhc3NldBgBIAEoCUIT0vMYD1ABqgEKcnVsZV9hc3NldBIaCgZhbW91bnQYAiABKAlCCtLzGAYIARABUAESJQoOd2luZG93X3NlY29uZHMYAyABKA1CDdLzGAk4PECAiooPUAESIwoDcGVyGAQgASgOMhYucmVsYXllci52MS5MaW1pdFNjb3BlIpIBCgpTcGVuZEFzc2V0EiMKBGtpbmQYASABKA4yFS5yZWxheWVyLnYxLkFzc2V0S2luZBIlCgV0b2tlbhgCIAEoCUIR0vMYDaoBCnJ1bGVfYXNzZXRIAIgBARIVCghhcmd1bWVudBgDIAEoCUgBiAEBOgrq8xgGEgRraW5kQggKBl90b2tlbkILCglfYXJndW1lbnQiNAoKU3BlbmRVc2FnZRImCgZsaW1pdHMYASADKAsyFi5yZWxheWVyLnYxLkxpbWl0VXNhZ2Ui4gEKCkxpbWl0VXNhZ2USDwoHcnVsZV9pZBgBIAEoCRIlCgVhc3NldBgCIAEoCzIWLnJlbGF5ZXIudjEuU3BlbmRBc3NldBIWCg53aW5kb3dfc2Vjb25kcxgDIAEoDRIXCgphcGlfa2V5X2lkGAQgASgJSACIAQESFgoGYW1vdW50GAUgASgJQgbS8xgCCAESFAoEdXNlZBgGIAEoCUIG0vMYAggBEhgKCHJlc2VydmVkGAcgASgJQgbS8xgCCAESFAoEbGVmdBgIIAEoCUIG0vMYAggBQg0KC19hcGlfa2V5X2lkKlYKClJ1bGVFZmZlY3QSGwoXUlVMRV9FRkZFQ1RfVU5TUEVDSUZJRUQQABIVChFSVUxFX0VGRkVDVF9BTExPVxABEhQKEFJVTEVfRUZGRUNUX0RFTlkQAio+CglBc3NldEtpbmQSGgoWQVNTRVRfS0lORF9VTlNQRUNJRklFRBAAEhUKEUFTU0VUX0tJTkRfTkFUSVZFEAEqaAoKTGltaXRTY29wZRIbChdMSU1JVF9TQ09QRV9VTlNQRUNJRklFRBAAEhcKE0xJTUlUX1NDT1BFX1JFTEFZRVIQARIkChNMSU1JVF9TQ09QRV9BUElfS0VZEAIaC+LzGAdhcGlfa2V5QoEBCg5jb20ucmVsYXllci52MUIKUnVsZXNQcm90b1ABWhRyZWxheWVyL3YxO3JlbGF5ZXJ2MaoCClJlbGF5ZXIuVjG6AglSZWxheWVyVjHKAgpSZWxheWVyXFYx4gIWUmVsYXllclxWMVxHUEJNZXRhZGF0YeoCC1JlbGF5ZXI6OlYxYgZwcm90bzM", [file_relayer_rest_v1_options]);
+  fileDesc("ChZyZWxheWVyL3YxL3J1bGVzLnByb3RvEgpyZWxheWVyLnYxIuICCgdFdm1SdWxlEh0KAmlkGAEgASgJQhHS8xgNUAGqAQhlbnRyeV9pZBIuCgZlZmZlY3QYAiABKA4yFi5yZWxheWVyLnYxLlJ1bGVFZmZlY3RCBtLzGAJQARIkCgJ0bxgDIAMoCUIY0vMYFFgBqgELZXZtX2FkZHJlc3PIAegHEh0KCWZ1bmN0aW9ucxgEIAMoCUIK0vMYBlgByAHoBxI5Cglhcmd1bWVudHMYBSADKAsyHS5yZWxheWVyLnYxLkFyZ3VtZW50Q29uZGl0aW9uQgfS8xgDyAEgEiAKCW1heF92YWx1ZRgGIAEoCUII0vMYBAgBEAFIAIgBARInCghhcGlfa2V5cxgHIAMoCUIV0vMYEVgBqgEIZW50cnlfaWTIAegHEi8KBmxpbWl0cxgIIAMoCzIWLnJlbGF5ZXIudjEuU3BlbmRMaW1pdEIH0vMYA8gBCEIMCgpfbWF4X3ZhbHVlIqQCChFBcmd1bWVudENvbmRpdGlvbhIsChJmdW5jdGlvbl9zaWduYXR1cmUYASABKAlCENLzGAwyCGZ1bmN0aW9uUAESGAoFaW5kZXgYAiABKA1CB9LzGANA/wFIABIOCgRuYW1lGAMgASgJSAASEwoGZXF1YWxzGAQgASgJSAGIAQESHgoGYW55X29mGAUgAygJQg7S8xgKMgJpblgByAHoBxIoCgNtaW4YBiABKAlCFtLzGBKqAQ9kZWNpbWFsX2ludGVnZXJIAogBARIoCgNtYXgYByABKAlCFtLzGBKqAQ9kZWNpbWFsX2ludGVnZXJIA4gBAUITCglwYXJhbWV0ZXISBtrzGAIwAUIJCgdfZXF1YWxzQgYKBF9taW5CBgoEX21heCKbAQoKU3BlbmRMaW1pdBIlCgVhc3NldBgBIAEoCzIWLnJlbGF5ZXIudjEuU3BlbmRBc3NldBIaCgZhbW91bnQYAiABKAlCCtLzGAYIARABUAESJQoOd2luZG93X3NlY29uZHMYAyABKA1CDdLzGAk4PECAiooPUAESIwoDcGVyGAQgASgOMhYucmVsYXllci52MS5MaW1pdFNjb3BlIqgDCgtTdGVsbGFyUnVsZRIdCgJpZBgBIAEoCUIR0vMYDVABqgEIZW50cnlfaWQSLgoGZWZmZWN0GAIgASgOMhYucmVsYXllci52MS5SdWxlRWZmZWN0QgbS8xgCUAESMgoKb3BlcmF0aW9ucxgDIAMoCUIe0vMYGlgBqgERc3RlbGxhcl9vcGVyYXRpb27IAegHEigKAnRvGAQgAygJQhzS8xgYWAGqAQ9zdGVsbGFyX2FkZHJlc3PIAegHEjEKCWZ1bmN0aW9ucxgFIAMoCUIe0vMYGlgBqgERY29udHJhY3RfZnVuY3Rpb27IAegHEi8KBmFzc2V0cxgGIAMoCUIf0vMYG1gBqgESc3RlbGxhcl9ydWxlX2Fzc2V0yAHoBxIgCgltYXhfdmFsdWUYByABKAlCCNLzGAQIARABSACIAQESJwoIYXBpX2tleXMYCCADKAlCFdLzGBFYAaoBCGVudHJ5X2lkyAHoBxIvCgZsaW1pdHMYCSADKAsyFi5yZWxheWVyLnYxLkFzc2V0TGltaXRCB9LzGAPIAQhCDAoKX21heF92YWx1ZSKhAwoKU29sYW5hUnVsZRIdCgJpZBgBIAEoCUIR0vMYDVABqgEIZW50cnlfaWQSLgoGZWZmZWN0GAIgASgOMhYucmVsYXllci52MS5SdWxlRWZmZWN0QgbS8xgCUAESLQoIcHJvZ3JhbXMYAyADKAlCG9LzGBdYAaoBDnNvbGFuYV9hZGRyZXNzyAHoBxIyCg5kaXNjcmltaW5hdG9ycxgEIAMoCUIa0vMYFlgBqgENZGlzY3JpbWluYXRvcsgB6AcSJwoCdG8YBSADKAlCG9LzGBdYAaoBDnNvbGFuYV9hZGRyZXNzyAHoBxIuCgZhc3NldHMYBiADKAlCHtLzGBpYAaoBEXNvbGFuYV9ydWxlX2Fzc2V0yAHoBxIgCgltYXhfdmFsdWUYByABKAlCCNLzGAQIARABSACIAQESJwoIYXBpX2tleXMYCCADKAlCFdLzGBFYAaoBCGVudHJ5X2lkyAHoBxIvCgZsaW1pdHMYCSADKAsyFi5yZWxheWVyLnYxLkFzc2V0TGltaXRCB9LzGAPIAQhCDAoKX21heF92YWx1ZSKYAQoKQXNzZXRMaW1pdBIiCgVhc3NldBgBIAEoCUIT0vMYD1ABqgEKcnVsZV9hc3NldBIaCgZhbW91bnQYAiABKAlCCtLzGAYIARABUAESJQoOd2luZG93X3NlY29uZHMYAyABKA1CDdLzGAk4PECAiooPUAESIwoDcGVyGAQgASgOMhYucmVsYXllci52MS5MaW1pdFNjb3BlIpIBCgpTcGVuZEFzc2V0EiMKBGtpbmQYASABKA4yFS5yZWxheWVyLnYxLkFzc2V0S2luZBIlCgV0b2tlbhgCIAEoCUIR0vMYDaoBCnJ1bGVfYXNzZXRIAIgBARIVCghhcmd1bWVudBgDIAEoCUgBiAEBOgrq8xgGEgRraW5kQggKBl90b2tlbkILCglfYXJndW1lbnQiNAoKU3BlbmRVc2FnZRImCgZsaW1pdHMYASADKAsyFi5yZWxheWVyLnYxLkxpbWl0VXNhZ2Ui4gEKCkxpbWl0VXNhZ2USDwoHcnVsZV9pZBgBIAEoCRIlCgVhc3NldBgCIAEoCzIWLnJlbGF5ZXIudjEuU3BlbmRBc3NldBIWCg53aW5kb3dfc2Vjb25kcxgDIAEoDRIXCgphcGlfa2V5X2lkGAQgASgJSACIAQESFgoGYW1vdW50GAUgASgJQgbS8xgCCAESFAoEdXNlZBgGIAEoCUIG0vMYAggBEhgKCHJlc2VydmVkGAcgASgJQgbS8xgCCAESFAoEbGVmdBgIIAEoCUIG0vMYAggBQg0KC19hcGlfa2V5X2lkKlYKClJ1bGVFZmZlY3QSGwoXUlVMRV9FRkZFQ1RfVU5TUEVDSUZJRUQQABIVChFSVUxFX0VGRkVDVF9BTExPVxABEhQKEFJVTEVfRUZGRUNUX0RFTlkQAio+CglBc3NldEtpbmQSGgoWQVNTRVRfS0lORF9VTlNQRUNJRklFRBAAEhUKEUFTU0VUX0tJTkRfTkFUSVZFEAEqaAoKTGltaXRTY29wZRIbChdMSU1JVF9TQ09QRV9VTlNQRUNJRklFRBAAEhcKE0xJTUlUX1NDT1BFX1JFTEFZRVIQARIkChNMSU1JVF9TQ09QRV9BUElfS0VZEAIaC+LzGAdhcGlfa2V5QoEBCg5jb20ucmVsYXllci52MUIKUnVsZXNQcm90b1ABWhRyZWxheWVyL3YxO3JlbGF5ZXJ2MaoCClJlbGF5ZXIuVjG6AglSZWxheWVyVjHKAgpSZWxheWVyXFYx4gIWUmVsYXllclxWMVxHUEJNZXRhZGF0YeoCC1JlbGF5ZXI6OlYxYgZwcm90bzM", [file_relayer_rest_v1_options]);
 
 /**
  * A rule of a relayer on an EVM network. It is for a transaction if all of its conditions hold; a condition that is not set always holds.
@@ -281,6 +281,84 @@ export const StellarRuleSchema: GenMessage<StellarRule> = /*@__PURE__*/
   messageDesc(file_relayer_v1_rules, 3);
 
 /**
+ * A rule of a relayer on a Solana network. It is for an instruction if all of its conditions hold; a condition that is not set always holds. Each instruction of a
+ * transaction must be allowed, except those of the compute budget, which need no rule.
+ *
+ * @generated from message relayer.v1.SolanaRule
+ */
+export type SolanaRule = Message<"relayer.v1.SolanaRule"> & {
+  /**
+   * Names the rule in errors, and its limits. Unique in the list. Required.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * What the rule says. Required.
+   *
+   * @generated from field: relayer.v1.RuleEffect effect = 2;
+   */
+  effect: RuleEffect;
+
+  /**
+   * The ids of programs, at most 1000. Absent: all.
+   *
+   * @generated from field: repeated string programs = 3;
+   */
+  programs: string[];
+
+  /**
+   * The first bytes of the data, at most 1000 items: each 1 to 32 bytes in hex, with or without `0x`. Absent: all.
+   *
+   * @generated from field: repeated string discriminators = 4;
+   */
+  discriminators: string[];
+
+  /**
+   * Accounts that are paid by the programs of the system and of tokens, at most 1000; of tokens, the token account, not its owner. Absent: all.
+   *
+   * @generated from field: repeated string to = 5;
+   */
+  to: string[];
+
+  /**
+   * The assets that are paid, at most 1000: `native`, or the mint of a token. Absent: all.
+   *
+   * @generated from field: repeated string assets = 6;
+   */
+  assets: string[];
+
+  /**
+   * The maximum that an instruction pays, in the smallest unit of its asset (native: lamports). Decimal, 0 to 2^128-1. Absent: no maximum.
+   *
+   * @generated from field: optional string max_value = 7;
+   */
+  maxValue?: string | undefined;
+
+  /**
+   * The ids of the API keys whose calls the rule is for, at most 1000; `bootstrap` is the operator's own. Absent: all.
+   *
+   * @generated from field: repeated string api_keys = 8;
+   */
+  apiKeys: string[];
+
+  /**
+   * How much may be spent, at most 8. The rule is then only for payments of assets that one of them counts.
+   *
+   * @generated from field: repeated relayer.v1.AssetLimit limits = 9;
+   */
+  limits: AssetLimit[];
+};
+
+/**
+ * Describes the message relayer.v1.SolanaRule.
+ * Use `create(SolanaRuleSchema)` to create a new message.
+ */
+export const SolanaRuleSchema: GenMessage<SolanaRule> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_rules, 4);
+
+/**
  * How much of an asset may be spent in any time of a length. An amount counts from the acceptance of its transaction until that has ended, and, if it was spent, for
  * the length of the time more. A transaction above the limit is rejected with 403 `SPEND_LIMIT_EXCEEDED`.
  *
@@ -288,7 +366,7 @@ export const StellarRuleSchema: GenMessage<StellarRule> = /*@__PURE__*/
  */
 export type AssetLimit = Message<"relayer.v1.AssetLimit"> & {
   /**
-   * What is counted: `native`; on Stellar `CODE:ISSUER` or the contract of a token. Required.
+   * What is counted: `native`; on Stellar `CODE:ISSUER` or the contract of a token; on Solana the mint of a token. Required.
    *
    * @generated from field: string asset = 1;
    */
@@ -321,7 +399,7 @@ export type AssetLimit = Message<"relayer.v1.AssetLimit"> & {
  * Use `create(AssetLimitSchema)` to create a new message.
  */
 export const AssetLimitSchema: GenMessage<AssetLimit> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_rules, 4);
+  messageDesc(file_relayer_v1_rules, 5);
 
 /**
  * What a limit counts: `native`, or the amount that a token's function names.
@@ -356,7 +434,7 @@ export type SpendAsset = Message<"relayer.v1.SpendAsset"> & {
  * Use `create(SpendAssetSchema)` to create a new message.
  */
 export const SpendAssetSchema: GenMessage<SpendAsset> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_rules, 5);
+  messageDesc(file_relayer_v1_rules, 6);
 
 /**
  * What the limits of a relayer's rules have left.
@@ -377,7 +455,7 @@ export type SpendUsage = Message<"relayer.v1.SpendUsage"> & {
  * Use `create(SpendUsageSchema)` to create a new message.
  */
 export const SpendUsageSchema: GenMessage<SpendUsage> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_rules, 6);
+  messageDesc(file_relayer_v1_rules, 7);
 
 /**
  * What a limit has left. Amounts are decimal, in the smallest unit of the asset.
@@ -447,7 +525,7 @@ export type LimitUsage = Message<"relayer.v1.LimitUsage"> & {
  * Use `create(LimitUsageSchema)` to create a new message.
  */
 export const LimitUsageSchema: GenMessage<LimitUsage> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_rules, 7);
+  messageDesc(file_relayer_v1_rules, 8);
 
 /**
  * What a rule says about a transaction that it is for.

@@ -19,6 +19,7 @@ import { disallowedAmong, restrictsAccounts, whyMessageForbidden } from './polic
 import { type Pricing, priceAttempt, type RecentMessages } from './price-attempt.js';
 import { questions } from './questions.js';
 import { mustStay, readTransaction } from './read-transaction.js';
+import { judge } from './rules.js';
 import { judgedTwice, patientRefusal } from './verdict.js';
 import { base64From, type Message, messageBytes, type TableLookup } from './wire.js';
 
@@ -78,7 +79,10 @@ export function whyForbidden(content: SolanaContent, relayer: Relayer): Refusal 
 
 function refusalOf(message: Message, relayer: Relayer): Refusal | null {
   const problem = whyMessageForbidden(message, relayer);
-  return forbiddenBecause(problem === null ? null : `the transaction ${problem}`);
+  if (problem !== null) return forbiddenBecause(`the transaction ${problem}`);
+  const { rules } = onNetwork('solana', relayer.policies);
+  const judgement = rules === null ? null : judge(rules, message, null);
+  return forbiddenBecause(judgement?.verdict === 'deny' ? `${judgement.field} ${judgement.description}` : null);
 }
 
 type Base = Pick<SolanaDraft, 'signatures'> & Pick<Pricing, 'message' | 'isFixed'>;

@@ -1,62 +1,65 @@
 import { systemProgram } from './address.js';
-import type { Message } from './wire.js';
-
-/** Instructions of the system program that move lamports out of their first account. */
-const createAccount = 0;
-const transfer = 2;
-const createAccountWithSeed = 3;
+import type { CompiledInstruction, Message } from './wire.js';
 
 /** Returns the lamports that system program instructions of a message move out of an account. Other programs are not visible. */
-export function outflowLamports({ accounts, instructions }: Message, account: string): bigint {
+export function outflowLamports(message: Message, account: string): bigint {
   let total = 0n;
-  for (const { program, accounts: used, data } of instructions) {
-    const from = used[0];
-    if (accounts[program] !== systemProgram || from === undefined || accounts[from] !== account) continue;
+  for (const instruction of message.instructions) {
+    const payment = systemPaymentBy(message, instruction);
     // A transfer to itself costs nothing.
-    const to = used[1];
-    if (to !== undefined && accounts[to] === account) continue;
-    total += movedBy(Buffer.from(data));
+    if (payment?.from === account && payment.to !== account) total += payment.lamports ?? 0n;
   }
   return total;
 }
 
-/** The instructions of the system program that pay an account, and its place among theirs. */
-const paidPlaces: ReadonlyMap<number, number> = new Map([
-  [createAccount, 1],
-  [transfer, 1],
-  [createAccountWithSeed, 1],
+/** See `Chain.receiversOf`: the accounts that system program instructions pay. One that a lookup table names is not visible. */
+export function paidAccounts(message: Message): readonly string[] {
+  return message.instructions.flatMap((instruction) => systemPaymentBy(message, instruction)?.to ?? []);
+}
+
+/** An instruction of the system program that pays an account. */
+interface PayingInstruction {
+  /** The place of the account among the instruction's. */
+  readonly to: number;
+  /** Returns the offset of the lamports in the data; null: they are not there. */
+  lamportsAt(data: Buffer): number | null;
+}
+
+const first = () => 4;
+
+/** By their numbers. Each pays from its first account. */
+const paying: ReadonlyMap<number, PayingInstruction> = new Map([
+  // Creates an account; transfers.
+  [0, { to: 1, lamportsAt: first }],
+  [2, { to: 1, lamportsAt: first }],
+  [3, { to: 1, lamportsAt: afterSeed }],
   // From a nonce account, and from an account with a seed.
-  [5, 1],
-  [11, 2],
+  [5, { to: 1, lamportsAt: first }],
+  [11, { to: 2, lamportsAt: first }],
 ]);
 
-/** See `Chain.receiversOf`: the accounts that system program instructions pay. One that a lookup table names is not visible. */
-export function paidAccounts({ accounts, instructions }: Message): readonly string[] {
-  return instructions.flatMap(({ program, accounts: used, data }) => {
-    if (accounts[program] !== systemProgram || data.length < 4) return [];
-    const place = used[paidPlaces.get(Buffer.from(data).readUInt32LE(0)) ?? used.length];
-    const to = place === undefined ? undefined : accounts[place];
-    return to === undefined ? [] : [to];
-  });
+/** After the base come the seed's length (8 bytes) and the seed. */
+function afterSeed(data: Buffer): number | null {
+  const seedBytes = data.length < 44 ? null : data.readBigUInt64LE(36);
+  return seedBytes === null || seedBytes > BigInt(data.length) ? null : 44 + Number(seedBytes);
 }
 
-function movedBy(data: Buffer): bigint {
-  const at = lamportsAt(data);
-  return at === null || data.length < at + 8 ? 0n : data.readBigUInt64LE(at);
+/** A payment of the system program. An account is undefined if a lookup table names it. */
+interface SystemPayment {
+  readonly from: string | undefined;
+  readonly to: string | undefined;
+  /** Null: the data is too short. */
+  readonly lamports: bigint | null;
 }
 
-/** Returns the offset of the lamports in the data; null if it moves none. */
-function lamportsAt(data: Buffer): number | null {
-  switch (data.length < 4 ? null : data.readUInt32LE(0)) {
-    case createAccount:
-    case transfer:
-      return 4;
-    case createAccountWithSeed: {
-      // After the base come the seed's length (8 bytes) and the seed.
-      const seedBytes = data.length < 44 ? null : data.readBigUInt64LE(36);
-      return seedBytes === null || seedBytes > BigInt(data.length) ? null : 44 + Number(seedBytes);
-    }
-    default:
-      return null;
-  }
+/** Returns what an instruction of the system program pays; null: it is none that pays. */
+export function systemPaymentBy({ accounts }: Message, { program, accounts: used, data }: CompiledInstruction): SystemPayment | null {
+  if (accounts[program] !== systemProgram || data.length < 4) return null;
+  const bytes = Buffer.from(data);
+  const instruction = paying.get(bytes.readUInt32LE(0));
+  if (instruction === undefined) return null;
+  const at = instruction.lamportsAt(bytes);
+  const accountAt = (place: number): string | undefined => accounts[used[place] ?? accounts.length];
+  const lamports = at === null || bytes.length < at + 8 ? null : bytes.readBigUInt64LE(at);
+  return { from: accountAt(0), to: accountAt(instruction.to), lamports };
 }

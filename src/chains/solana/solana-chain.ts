@@ -22,6 +22,7 @@ import { createPositions } from './positions.js';
 import { createRecentMessages, type RecentMessages } from './price-attempt.js';
 import { questions } from './questions.js';
 import { quoteAttempt } from './quote.js';
+import { judge } from './rules.js';
 import { ed25519SignerOf, signDraft } from './sign.js';
 import { readTransactionToSign, signForeignTransaction } from './sign-foreign.js';
 import { deniedForMs } from './verdict.js';
@@ -62,6 +63,10 @@ export function createSolanaChain(options: SolanaChainOptions): Chain {
     network,
     contentOf: (request, context) => contentFromRequest(onNetwork('solana', request), context),
     whyForbidden: (content, relayer) => whyForbidden(onNetwork('solana', content), relayer),
+    judge(content, { policies, address }, asker) {
+      const { rules } = onNetwork('solana', policies);
+      return rules === null ? null : judge(rules, baseOf(onNetwork('solana', content), address).message, asker);
+    },
     receiversOf: (content, account) => paidAccounts(baseOf(onNetwork('solana', content), account).message),
     isUnsequenced: () => true,
     async genesisHash() {

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { CreateRelayerRequestSchema, type Relayer } from '../../../gen/relayer/v1/relayer_service_pb.js';
-import { EvmRuleSchema, StellarRuleSchema } from '../../../gen/relayer/v1/rules_pb.js';
+import { EvmRuleSchema, SolanaRuleSchema, StellarRuleSchema } from '../../../gen/relayer/v1/rules_pb.js';
 import { fieldProblems } from '../model/field-problems.js';
 import { inputOf, pathsOf } from '../model/form.js';
 import { buildPolicies, changedPolicies, draftOf, policyFields, policyPaths } from '../model/policies.js';
@@ -117,7 +117,8 @@ function PolicyForm({ relayer, onSaved }: FormProperties) {
 /** The spending rules of a relayer as REST has them. */
 function rulesOf({ case: network, value }: Relayer['policies']): readonly string[] {
   if (network === 'evm') return value.rules.map((rule) => restJsonOf(EvmRuleSchema, rule));
-  return network === 'stellar' ? value.rules.map((rule) => restJsonOf(StellarRuleSchema, rule)) : [];
+  if (network === 'stellar') return value.rules.map((rule) => restJsonOf(StellarRuleSchema, rule));
+  return network === 'solana' ? value.rules.map((rule) => restJsonOf(SolanaRuleSchema, rule)) : [];
 }
 
 /** Shows the spending rules of a relayer. */

@@ -84,6 +84,8 @@ export interface SolanaPolicies {
   /** Maximum size of a transaction in wire format; at most 1232. */
   readonly maxTxDataSizeBytes: number;
   readonly allowAccountChanges: readonly SolanaAccountChange[];
+  /** Null: none. */
+  readonly rules: readonly PartRule[] | null;
 }
 
 /** A relayer's policies, in the shape of its network. */
@@ -194,5 +196,6 @@ export const defaultPolicies: {
     maxSignatures: null,
     maxTxDataSizeBytes: 1232,
     allowAccountChanges: [],
+    rules: null,
   },
 };

@@ -41,6 +41,7 @@ function policyProblems(policies: RelayerPolicies): readonly FieldProblem[] {
   const hasBothLists = allowedAccounts !== null && disallowedAccounts.length > 0;
   return [
     ...capProblems('max_allowed_fee_lamports', policies.maxAllowedFeeLamports),
+    ...(policies.rules === null ? [] : partRuleProblems('policies.rules', policies.rules, ruleShapes.solana)),
     ...accounts('allowed_programs', allowedPrograms),
     ...accounts('allowed_accounts', allowedAccounts),
     ...(disallowedAccounts.length === 0 ? [] : accounts('disallowed_accounts', disallowedAccounts)),

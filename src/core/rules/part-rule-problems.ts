@@ -47,6 +47,20 @@ export const ruleShapes = {
     callKind: 'invoke_contract',
     canBe: (named, paying) => named === paying,
   },
+  solana: {
+    kinds: 'programs',
+    calls: 'discriminators',
+    assetSyntax: syntaxes.solana_rule_asset,
+    counted: new Map<string, Counted>([
+      // Transfers, and instructions that create an account.
+      ['11111111111111111111111111111111', { pays: 'native', calls: ['00000000', '02000000', '03000000', '05000000', '0b000000'] }],
+      // Token and Token-2022: only TransferChecked names the mint.
+      ['TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA', { pays: 'tokens', calls: ['0c'] }],
+      ['TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb', { pays: 'tokens', calls: ['0c'] }],
+    ]),
+    callKind: null,
+    canBe: (named, paying) => named.startsWith(paying) || paying.startsWith(named),
+  },
 } as const satisfies Readonly<Record<string, RuleShape>>;
 
 /** Returns what is wrong with the rules of a relayer. `field` leads to them. */
@@ -88,7 +102,8 @@ function problemsOfContent(at: string, { kinds, calls, assets, maxAmount, limits
 }
 
 function problemsOfLimits(at: string, rule: PartRule, shape: RuleShape): readonly FieldProblem[] {
-  const { kinds, assets, limits, effect } = rule;
+  const { calls, assets, limits, effect } = rule;
+  const kinds = rule.kinds ?? [...shape.counted.keys()];
   return limits.flatMap((limit, index) => {
     const path = `${at}.limits[${index}]`;
     const problems = problemsOfWindow(path, { effect, limits }, limit);
@@ -97,10 +112,10 @@ function problemsOfLimits(at: string, rule: PartRule, shape: RuleShape): readonl
     const field = `${path}.asset`;
     if (assets !== null && !assets.includes(asset)) return [{ field, description: `is ${asset}, which the rule does not have in assets` }];
     const isPaid = (kind: string): boolean => {
-      const pays = shape.counted.get(kind)?.pays;
-      return pays === 'all' || pays === (asset === 'native' ? 'native' : 'tokens');
+      const { pays, calls: paying } = shape.counted.get(kind) ?? {};
+      const isCalled = calls === null || paying?.some((one) => calls.some((call) => shape.canBe(call, one)));
+      return isCalled === true && (pays === 'all' || pays === (asset === 'native' ? 'native' : 'tokens'));
     };
-    if (kinds === null || kinds.some(isPaid)) return [];
-    return [{ field, description: `is ${asset}, which nothing pays that the rule has in ${shape.kinds}` }];
+    return kinds.some(isPaid) ? [] : [{ field, description: `is ${asset}, which nothing pays that the rule is for` }];
   });
 }

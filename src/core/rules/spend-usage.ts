@@ -31,7 +31,7 @@ export interface SpendUsageDeps {
 
 /** Returns what each limit of a relayer's rules has left: of a limit for each API key, one for each key that it has counted. */
 export async function spendUsage({ store, clock }: SpendUsageDeps, { id, policies }: Relayer): Promise<readonly LimitUsage[]> {
-  const rules: readonly LimitingRule[] = policies.network === 'solana' ? [] : (policies.rules ?? []);
+  const rules: readonly LimitingRule[] = policies.rules ?? [];
   if (rules.every(({ limits }) => limits.length === 0)) return [];
   const stored = await store.read.allSpendWindows(id);
   const nowMs = clock.nowMs();

@@ -131,6 +131,15 @@ export const syntaxes = {
     pattern: /^(?:native|[A-Za-z0-9]{1,12}:G[A-Z2-7]{55}|C[A-Z2-7]{55})$/u,
     description: 'must be native, CODE:ISSUER, or the contract of a token (C...)',
   },
+  solana_rule_asset: {
+    pattern: /^(?:native|[1-9A-HJ-NP-Za-km-z]{32,44})$/u,
+    accepts: (text) => text === 'native' || isSolanaAddress(text),
+    description: 'must be native, or the mint of a token: 32 bytes in base58',
+  },
+  discriminator: {
+    pattern: /^(?:0x)?(?:[0-9a-fA-F]{2}){1,32}$/u,
+    description: 'must be the first 1 to 32 bytes of the data: an even number of hex digits',
+  },
   rule_asset: {
     pattern: /^(?:native|0x[0-9a-fA-F]{40}|[A-Za-z0-9]{1,12}:G[A-Z2-7]{55}|C[A-Z2-7]{55}|[1-9A-HJ-NP-Za-km-z]{32,44})$/u,
     description: 'must be native, 0x and 40 hex digits, CODE:ISSUER, the contract of a token (C...), or the mint of a token',

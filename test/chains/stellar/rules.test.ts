@@ -361,7 +361,7 @@ describe('rules on a Stellar network', () => {
       ],
       [
         { limits: [limitOf(token)], kinds: ['create_account'] },
-        /^rules\[0\]\.limits\[0\]\.asset is C.*, which nothing pays that the rule has in operations$/,
+        /^rules\[0\]\.limits\[0\]\.asset is C.*, which nothing pays that the rule is for$/,
       ],
       [
         { limits: [limitOf('native')], kinds: ['payment', 'manage_sell_offer'] },

@@ -33,6 +33,7 @@ test('policies: every network has a minimum balance and a maximum in flight', ()
     maxSignatures: null,
     maxTxDataSizeBytes: 1232,
     allowAccountChanges: [],
+    rules: null,
   };
   const all = [evmPolicies({ minBalanceWei: 1n, maxInFlight: 5 }), onStellar, onSolana];
   assert.deepEqual(all.map(minBalanceOf), [1n, 2n, 3n]);

@@ -46,7 +46,7 @@ function notSupported({ id, networkType }: Relayer): DomainError {
  * network counts, too: what is signed may name any chain.
  */
 function requireSigning({ address }: Relayer, relayers: readonly Relayer[]): void {
-  const ruled = relayers.find((one) => one.address === address && one.policies.network !== 'solana' && one.policies.rules !== null);
+  const ruled = relayers.find((one) => one.address === address && one.policies.rules !== null);
   if (ruled === undefined) return;
   const sentence = `relayer ${ruled.id} has rules about what its account sends, so the account signs nothing that the service does not send`;
   throw new DomainError('forbidden', 'POLICY_DENIED', sentence, { metadata: { relayer_id: ruled.id } });

@@ -433,6 +433,12 @@ const trials: Readonly<Record<string, Trial>> = {
   // Later, since they change policies.
   ...trialsOfOne,
   ...ruleTrials(),
+  ...partRuleTrials('solana', 'Solana', {
+    programs: program,
+    discriminators: '0c',
+    to: program,
+    assets: 'native',
+  }),
   ...partRuleTrials('stellar', 'Stellar', {
     operations: 'payment',
     to: Keypair.random().publicKey(),

@@ -99,6 +99,19 @@ const solana: SolanaPolicies = {
   maxSignatures: 4,
   maxTxDataSizeBytes: 800,
   allowAccountChanges: ['allocate'],
+  rules: [
+    {
+      id: 'payouts',
+      effect: 'allow',
+      kinds: ['11111111111111111111111111111111'],
+      calls: ['02000000'],
+      to: ['So11111111111111111111111111111111111111112'],
+      assets: ['native'],
+      maxAmount: 2n ** 64n,
+      apiKeyIds: ['bootstrap'],
+      limits: [{ asset: 'native', amount: 5n, windowMs: 60_000, per: 'relayer' }],
+    },
+  ],
 };
 const relayer: Relayer = { ...modelRelayer('r1', {}), policies: evm };
 
