@@ -169,8 +169,9 @@ export const liePlants: readonly Plant[] = [
     name: 'Lies: an L1 fee that is unknown ends a task',
     seams: [
       seam(() => import('../../src/chains/evm/publishing-fee.js'), {
-        createPublishingFee: (original) => (network, rpc, memory, log) => {
-          const fee = original(network, rpc, memory, log);
+        createPublishingFee: (original) => (deps) => {
+          const { network, rpc } = deps;
+          const fee = original(deps);
           return {
             ...fee,
             of: async (draft) => {

@@ -70,7 +70,7 @@ export function createEvmChain(options: EvmChainOptions): EvmChain {
   const { rpc, memory, methods } = createNodes(options, evmDialect(chainId));
   const ownBids = createOwnBids();
   const market = createMarket({ rpc, memory, isEip1559: network.eip1559, ownBids, nowMs: clock.elapsedMs });
-  const publishingFee = createPublishingFee(network, rpc, memory, log);
+  const publishingFee = createPublishingFee({ network, rpc, memory, log, clock });
   const broadcaster = createBroadcaster(rpc, log, network);
   const branch = createBranch(rpc);
   const receipts = createReceipts(rpc, branch, log, clock.elapsedMs);

@@ -4,6 +4,7 @@ import type { Rpc } from '../rpc/rpc.js';
 import type { Block } from './answer.js';
 import type { OwnBids } from './own-bids.js';
 import { questions } from './questions.js';
+import { createTrustedAmount } from './trusted-amount.js';
 
 /** Bounds what nodes say about prices by what blocks show that transactions paid. */
 export interface PriceBounds {
@@ -13,8 +14,6 @@ export interface PriceBounds {
   demanded(): void;
 }
 
-/** A price up to this multiple of one that blocks have confirmed needs no block. */
-const trustedFactor = 4n;
 /** A price up to this multiple of the highest that the last blocks paid is believed. */
 const paidFactor = 2n;
 /** So little needs no proof: a payment costs 0.00021 units of the native currency at most. */
@@ -41,7 +40,7 @@ export interface PriceBoundsDeps {
 
 /** Creates bounds that trust nothing yet. They read blocks only if a price jumps. */
 export function createPriceBounds({ rpc, memory, ownBids, latest, nowMs }: PriceBoundsDeps): PriceBounds {
-  let trustedWei = harmlessWei;
+  const trusted = createTrustedAmount(harmlessWei, nowMs);
   let demandedUntilMs = Number.NEGATIVE_INFINITY;
   /** Since when nodes have said a price that no block proves; null: they do not. */
   let unprovedSinceMs: number | null = null;
@@ -64,12 +63,13 @@ export function createPriceBounds({ rpc, memory, ownBids, latest, nowMs }: Price
 
   return {
     async bounded(wei) {
+      const trustedWei = trusted.highest();
       if (wei <= trustedWei) return wei;
       const paid = await memory.recall('highest price in blocks', highestPaid);
       if (paid !== null || wei <= quietWei) unprovedSinceMs = null;
       const most = max(trustedWei, paid === null ? highestUnproved() : paid * paidFactor);
       const bounded = min(wei, most);
-      if (paid !== null && bounded <= paid * paidFactor) trustedWei = max(trustedWei, bounded * trustedFactor);
+      if (paid !== null && bounded <= paid * paidFactor) trusted.proved(min(bounded, paid));
       return bounded;
     },
     demanded() {

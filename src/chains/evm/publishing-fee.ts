@@ -1,12 +1,14 @@
 import type { EvmDraft } from '../../core/records/evm.js';
 import type { EvmNetwork } from '../../core/records/network.js';
 import type { BlockMemory } from '../../core/work/block-memory.js';
+import type { DurationClock } from '../../core/work/clock.js';
 import type { Log } from '../../core/work/log.js';
 import { NodeError, nodeUnavailable } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { quantityOf } from './answer.js';
 import { questions } from './questions.js';
 import { unsignedBytes } from './sign.js';
+import { createTrustedAmount } from './trusted-amount.js';
 
 /** A draft without its L1 fee. */
 export type Unpublished = Omit<EvmDraft, 'publishingFeeWei'>;
@@ -32,16 +34,23 @@ const oracle = '0x420000000000000000000000000000000000000F';
 const getL1Fee = '49948e0e';
 /** The parent chain's base fee can rise by 12.5 % per block. */
 const marginPercent = 125n;
-/** A fee per byte up to this multiple of what several endpoints showed needs no second word. */
-const trustedFactor = 4n;
 /** Longer than most nonces, since the fee depends on the number of bytes. */
 const sampleNonce = 0xffffffn;
 
+/** The dependencies of `createPublishingFee`. */
+export interface PublishingFeeDeps {
+  readonly network: EvmNetwork;
+  readonly rpc: Rpc;
+  readonly memory: BlockMemory;
+  readonly log: Log;
+  readonly clock: Pick<DurationClock, 'elapsedMs'>;
+}
+
 /** Reads the fee from the network's oracle. Networks without an OP stack tag charge none. */
-export function createPublishingFee(network: EvmNetwork, rpc: Rpc, memory: BlockMemory, log: Log): PublishingFee {
+export function createPublishingFee({ network, rpc, memory, log, clock }: PublishingFeeDeps): PublishingFee {
   const isCharged = network.tags.some((tag) => taggedNetworks.includes(tag));
   let isLogged = false;
-  let trustedPerByteWei = 0n;
+  const trustedPerByteWei = createTrustedAmount(0n, clock.elapsedMs);
 
   /** One node must not keep the account from paying by a huge fee: the lowest of several counts, since too low a fee costs nothing. */
   async function ask(draft: Unpublished): Promise<bigint> {
@@ -52,11 +61,11 @@ export function createPublishingFee(network: EvmNetwork, rpc: Rpc, memory: Block
       throw error instanceof NodeError ? nodeUnavailable(error) : error;
     });
     if (fee === null) throw nodeUnavailable(new Error('the contract that reports it does not exist'));
-    if (rpc.isSingle() || fee <= trustedPerByteWei * length) return fee;
+    if (rpc.isSingle() || fee <= trustedPerByteWei.highest() * length) return fee;
     const opinions = await rpc.opinions(question);
     const lowest = opinions.reduce<bigint>((least, opinion) => (opinion !== null && opinion < least ? opinion : least), fee);
     // What one endpoint alone shows is not trusted later.
-    if (opinions.length > 1) trustedPerByteWei = (lowest * trustedFactor) / length;
+    if (opinions.length > 1) trustedPerByteWei.proved(lowest / length + 1n);
     return lowest;
   }
 

@@ -37,7 +37,7 @@ const block = {
 async function marketOf(
   test: TestContext,
   answers: readonly ((method: string) => unknown)[],
-  { isEip1559 = true, ownBids = createOwnBids() }: { isEip1559?: boolean; ownBids?: OwnBids } = {},
+  { isEip1559 = true, ownBids = createOwnBids(), nowMs = () => 0 }: { isEip1559?: boolean; ownBids?: OwnBids; nowMs?: () => number } = {},
 ): Promise<Market> {
   const nodes = await Promise.all(
     answers.map((answer) =>
@@ -49,7 +49,7 @@ async function marketOf(
   const rpcUrls = nodes.map(({ url }, index) => ({ url, weight: 100 - index }));
   const rpc = createRpc({ network: evmNetwork(), rpcUrls, rpcTimeoutMs: 3_000, log: rememberingLog() }, evmDialect(31337n));
   test.after(() => rpc.close());
-  return createMarket({ rpc, memory: createBlockMemory(0, () => 0), isEip1559, ownBids, nowMs: () => 0 });
+  return createMarket({ rpc, memory: createBlockMemory(0, () => 0), isEip1559, ownBids, nowMs });
 }
 
 /** A receipt of a transaction of ours. */
@@ -189,6 +189,22 @@ describe('prices that nodes suggest', () => {
       assert.equal(await tipOf(await marketOf(test, [saying(30n * gwei, [gwei, 20n * gwei])], { isEip1559 }), kind), 30n * gwei);
       // A spike that others pay is paid.
       assert.equal(await tipOf(await marketOf(test, [saying(900n * gwei, [800n * gwei])], { isEip1559 }), kind), 900n * gwei);
+    });
+
+    it(`prices that nodes suggest: a spike that blocks proved proves nothing ten minutes later: ${kind}`, async (test) => {
+      let elapsedMs = 0;
+      let [suggestedWei, paidWei] = [500n * gwei, 500n * gwei];
+      const node = (method: string) => saying(suggestedWei, [paidWei])(method);
+      const market = await marketOf(test, [node], { isEip1559, nowMs: () => elapsedMs });
+      assert.equal(await tipOf(market, kind), 500n * gwei);
+      [suggestedWei, paidWei] = [1_900n * gwei, 11n * gwei];
+      elapsedMs = 599_999;
+      assert.equal(await tipOf(market, kind), 1_900n * gwei);
+      elapsedMs = 600_000;
+      assert.equal(await tipOf(market, kind), 22n * gwei);
+      // The new proof counts, not the highest one.
+      suggestedWei = 500n * gwei;
+      assert.equal(await tipOf(market, kind), 44n * gwei);
     });
 
     it(`prices that nodes suggest: are at most 100 gwei while no block proves them, unless a node demands more: ${kind}`, async (test) => {

@@ -84,6 +84,32 @@ describe('L1 fee', () => {
     }
   });
 
+  it('L1 fee: what several endpoints showed needs no second word for ten minutes', async (test) => {
+    await node.rpc('anvil_setBalance', [address, '0xde0b6b3a7640000']);
+    let times = 1n;
+    const liar = await startFakeNode(test, (request) =>
+      request.calls[0]?.method === 'eth_call'
+        ? answering(request, () => `0x${(feeWei * times).toString(16).padStart(64, '0')}`)
+        : relayed(node.url, request),
+    );
+    let elapsedMs = 0;
+    const clock = { nowMs: Date.now, elapsedMs: () => elapsedMs };
+    const { chain } = openChain(test, [liar.url, node.url], { tags: ['optimism'] }, clock);
+    await chain.head();
+    const content = evmContent({ gasLimit: 31_000n, pricing, data: '0x16' });
+    const feeOfDraft = async (): Promise<bigint> => {
+      const draft = await chain.draft(draftRequest(address, { content }));
+      assert.ok('publishingFeeWei' in draft);
+      return draft.publishingFeeWei;
+    };
+    assert.equal(await feeOfDraft(), (feeWei * 5n) / 4n);
+    times = 3n;
+    elapsedMs = 599_999;
+    assert.equal(await feeOfDraft(), (feeWei * 3n * 5n) / 4n);
+    elapsedMs = 600_000;
+    assert.equal(await feeOfDraft(), (feeWei * 5n) / 4n);
+  });
+
   it('L1 fee: is left out if no node can report it, and that is logged once', async (test) => {
     await node.rpc('anvil_setBalance', [address, '0xde0b6b3a7640000']);
     const silent = await startFakeNode(test, (request) =>

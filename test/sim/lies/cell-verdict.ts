@@ -56,7 +56,8 @@ export function createCellVerdict({ story, database, callers, world, service, he
 
   /** With one endpoint, a refusal counts after a while, and an estimate decides the gas. */
   function mayFail(status: string, id: string): boolean {
-    if (status !== 'failed' || !['gasEstimate', 'dryRun', 'receipt', 'blockReceipts'].includes(subject.question)) return false;
+    if (status !== 'failed' || !['gasEstimate', 'dryRun', 'simulation', 'receipt', 'blockReceipts'].includes(subject.question))
+      return false;
     return subject.question === 'gasEstimate' || id !== callers.idOf(1);
   }
 

@@ -1,0 +1,23 @@
+/** What nodes may say without a proof, because much of it was proved not long ago. */
+export interface TrustedAmount {
+  /** Returns the highest amount that needs no proof. */
+  highest(): bigint;
+  /** Takes note of an amount that was proved. What was proved before it no longer counts. */
+  proved(amount: bigint): void;
+}
+
+/** Up to this multiple of a proved amount needs no proof. */
+const trustedFactor = 4n;
+/** A proof counts for this long: what was paid in a spike says nothing about an hour later. */
+const trustedForMs = 600_000;
+
+/** Creates the trust in amounts of one kind. `harmless`: up to this no amount ever needs a proof. */
+export function createTrustedAmount(harmless: bigint, nowMs: () => number): TrustedAmount {
+  let last: { readonly highest: bigint; readonly untilMs: number } | null = null;
+  return {
+    highest: () => (last === null || nowMs() >= last.untilMs || last.highest < harmless ? harmless : last.highest),
+    proved(amount) {
+      last = { highest: amount * trustedFactor, untilMs: nowMs() + trustedForMs };
+    },
+  };
+}
