@@ -65,8 +65,9 @@ function withinCap(choice: PriceChoice): EvmPrice | Refusal {
   const price = raisedTo(bidder === 'caller' ? wanted : loweredTo(wanted, capWei), minimum);
   if (capWei === null) return price;
   const highestWei = bidder === 'self_transfer' ? highestToFree(capWei, contentMinimum) : capWei;
-  if (maxCostPerGasWei(price) > highestWei) return replacementAboveCap(maxCostPerGasWei(price), capWei);
-  return price;
+  if (maxCostPerGasWei(price) <= highestWei) return price;
+  const least = maxCostPerGasWei(leastOf(price.kind, minimum));
+  return bidder === 'caller' && least <= capWei ? marketAboveCap(price, least, capWei) : replacementAboveCap(least, capWei);
 }
 
 /**
@@ -138,6 +139,17 @@ function whileAboveCap({ baseFeeWei, capWei }: PriceChoice): Refusal | null {
   if (capWei === null || baseFeeWei === null || baseFeeWei <= capWei) return null;
   const sentence = `waiting: base fee ${inGwei(baseFeeWei)} is above gas_price_cap ${inGwei(capWei)}; will send when it falls`;
   return { refused: 'above_cap', sentence, lasting: false, metadata: { base_fee_wei: String(baseFeeWei), cap_wei: String(capWei) } };
+}
+
+/** The lowest price of this type that reaches a bid. */
+function leastOf(kind: EvmPrice['kind'], bid: Bid): EvmPrice {
+  return raisedTo(kind === 'legacy' ? { kind, gasPriceWei: 0n } : { kind, maxFeePerGasWei: 0n, maxPriorityFeePerGasWei: 0n }, bid);
+}
+
+/** A caller who names no price gets the market's, which may be above the cap although a lower one would replace. */
+function marketAboveCap(market: EvmPrice, leastWei: bigint, capWei: bigint): Refusal {
+  const sentence = `the market price ${inGwei(maxCostPerGasWei(market))} is above gas_price_cap ${inGwei(capWei)}; a price of at least ${inGwei(leastWei)} would replace the current attempt, which stays live`;
+  return { refused: 'above_cap', sentence, lasting: false, metadata: { minimum_wei: String(leastWei), cap_wei: String(capWei) } };
 }
 
 function replacementAboveCap(neededWei: bigint, capWei: bigint): Refusal {

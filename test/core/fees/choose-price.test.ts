@@ -262,6 +262,38 @@ describe('refusals of a price', () => {
       },
     ],
     [
+      'a market price above the cap, although the minimum is not',
+      { minimum, market: eip1559(500n, 50n), capWei: 331n },
+      {
+        refused: 'above_cap',
+        sentence:
+          'the market price 0.0000005 gwei is above gas_price_cap 0.000000331 gwei; a price of at least 0.000000331 gwei would replace the current attempt, which stays live',
+        lasting: false,
+        metadata: { minimum_wei: '331', cap_wei: '331' },
+      },
+    ],
+    [
+      'a legacy market price above the cap, although the minimum is not',
+      { minimum, market: legacy(500n), capWei: 400n },
+      {
+        refused: 'above_cap',
+        sentence:
+          'the market price 0.0000005 gwei is above gas_price_cap 0.0000004 gwei; a price of at least 0.000000331 gwei would replace the current attempt, which stays live',
+        lasting: false,
+        metadata: { minimum_wei: '331', cap_wei: '400' },
+      },
+    ],
+    [
+      'a market price and a minimum above the cap',
+      { minimum, market: eip1559(500n, 50n), capWei: 330n },
+      {
+        refused: 'above_cap',
+        sentence: 'a replacement must bid at least 0.000000331 gwei, above gas_price_cap 0.00000033 gwei; the current attempt stays live',
+        lasting: false,
+        metadata: { minimum_wei: '331', cap_wei: '330' },
+      },
+    ],
+    [
       'a bump far above the market',
       {
         bidder: 'service',

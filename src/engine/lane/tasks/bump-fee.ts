@@ -8,6 +8,7 @@ import { speedOf } from '../../../core/transaction/delays.js';
 import { signed } from '../../../core/transaction/lifecycle.js';
 import { attemptsInSlot } from '../../../core/transaction/outbid.js';
 import { signAttempt } from '../../../core/transaction/sign-attempt.js';
+import { createTurns, type Turns } from '../../../core/work/turns.js';
 import { duplicateOf, waitsFor } from '../commit-moves.js';
 import { heldBackBy } from '../due-attempts.js';
 import { isExpired, latestMs } from '../is-expired.js';
@@ -16,7 +17,7 @@ import { type Moment, momentOf, waitedSince } from '../moment.js';
 import { signerAwayError } from '../signer-away.js';
 import { isUnpooled } from '../unpooled.js';
 
-/** Only this many of the lowest nonces get fee bumps: the others cannot be mined before them. */
+/** Only this many of the lowest nonces get fee bumps: the others cannot be mined before them. As many unsequenced ones at a head. */
 const reach = 16;
 
 /** The lowest nonce and since when it is the lowest. Before that, no price could have got it mined. */
@@ -45,29 +46,31 @@ const unpayable = 'fee not increased: insufficient balance; the current attempt 
  */
 export function createFeeBumper(lane: LaneContext, sequence: Sequence): () => Promise<void> {
   let lowest: Lowest | null = null;
+  const turns = createTurns(reach);
   return async () => {
     const [first] = lane.transactions.minable(lane.numbers.onChain);
     const nonce = first?.transaction.nonce ?? null;
     if (nonce === null) lowest = null;
     else if (lowest?.nonce !== nonce) lowest = { nonce, since: momentOf(lane) };
-    await bumpFees(lane, sequence, lowest);
+    await bumpFees(lane, sequence, lowest, turns);
   };
 }
 
-async function bumpFees(lane: LaneContext, sequence: Sequence, lowest: Lowest | null): Promise<void> {
+async function bumpFees(lane: LaneContext, sequence: Sequence, lowest: Lowest | null, turns: Turns): Promise<void> {
   const { transactions, chain } = lane;
   let isLowestBumped = false;
   const unsequenced =
-    chain.unsequenced?.replacement === 'outbid' ? [...transactions.unsequenced()].filter(({ transaction }) => isWanted(transaction)) : [];
-  let bumpedUnsequenced = 0;
-  for (const open of [...first(transactions.minable(lane.numbers.onChain), reach), ...unsequenced]) {
+    chain.unsequenced?.replacement === 'outbid' ? [...transactions.unsequenced()].filter((open) => isWanted(open.transaction)) : [];
+  const isDue = (open: OpenTransaction): boolean => {
+    const live = open.attempts.at(-1);
+    return live !== undefined && whyDue(lane, open, live, null) !== null;
+  };
+  const dueUnsequenced = turns.next(unsequenced.filter(isDue), ({ transaction }) => transaction.id);
+  for (const open of [...first(transactions.minable(lane.numbers.onChain), reach), ...dueUnsequenced]) {
     const live = open.attempts.at(-1);
     const isLowest = lowest !== null && live?.nonce === lowest.nonce;
     const why = live === undefined ? null : whyDue(lane, open, live, isLowest ? lowest : null);
     if (live === undefined || why === null) continue;
-    // Only due ones count: the others may be many.
-    if (live.nonce === null) bumpedUnsequenced += 1;
-    if (bumpedUnsequenced > reach) break;
     if (why === 'waited' && live.nonce !== null && !isLowest && !isLowestBumped) continue;
     // No node holds an attempt that nodes refused for its cost, so it need not be outbid.
     const outbids = attemptsInSlot(open).filter((attempt) => why !== 'too_expensive' || transactions.stateOf(attempt)?.wasTaken);

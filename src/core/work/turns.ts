@@ -1,0 +1,22 @@
+/** Gives each of many its turn, some at a time, so that what comes to nothing at each turn does not keep the others from theirs. */
+export interface Turns {
+  /** Returns those whose turn it is: first the ones that had none since all others had one, in the given order. */
+  next<T>(items: readonly T[], nameOf: (item: T) => string): readonly T[];
+}
+
+/** Creates turns for at most this many at a time. */
+export function createTurns(most: number): Turns {
+  /** The names of those that had a turn in this round. */
+  let had: ReadonlySet<string> = new Set();
+  return {
+    next(items, nameOf) {
+      const waiting = items.filter((item) => !had.has(nameOf(item)));
+      const again = items.filter((item) => had.has(nameOf(item)));
+      const chosen = [...waiting, ...again].slice(0, most);
+      const ofNewRound = chosen.slice(waiting.length);
+      const isRoundOver = waiting.length <= most;
+      had = new Set([...(isRoundOver ? ofNewRound : [...again, ...chosen])].map(nameOf));
+      return chosen;
+    },
+  };
+}
