@@ -25,8 +25,8 @@ export function addressOfPublicKey(publicKey: Uint8Array): string {
 }
 
 /**
- * Returns the EIP-55 address of the key that signed a digest, from `r` and `s` of 32 bytes each. An `s` in the upper half recovers too,
- * since blocks before Homestead contain such signatures. Throws if no key signed so.
+ * Returns the EIP-55 address of the key that signed a digest, from `r` and `s` of 32 bytes each. An `s` in the upper half recovers too.
+ * Throws if no key signed so.
  */
 export function recoverAddress(digest: Uint8Array, signature: Uint8Array, recoveryId: 0 | 1): string {
   return addressOfPublicKey(secp256k1.ecdsaRecover(signature, recoveryId, digest, false));

@@ -8,7 +8,7 @@ import { ruleFor } from './broadcast-table.js';
 import { isExecutionFailure, isRevert } from './execution-failure.js';
 import { intrinsicGas } from './intrinsic-gas.js';
 import { blockReceiptsFrom, receiptFrom } from './read-receipt.js';
-import { authorityFrom, senderFrom } from './recover-sender.js';
+import { authorityFrom, type ProvedTransaction, senderFrom } from './recover-sender.js';
 
 /** A transaction of an account in a block, and its nonce. */
 export interface Use extends SenderUse {
@@ -388,7 +388,7 @@ function usesFrom(result: unknown, chainId: bigint, height: bigint, account: str
   const sent = readable.flatMap((transaction): readonly Use[] => {
     if (typeof transaction.from !== 'string' || transaction.from.toLowerCase() !== wanted) return [];
     const sender = senderFrom(transaction, chainId);
-    return sender?.account.toLowerCase() === wanted ? [{ hash: sender.hash, nonce: sender.nonce, does: doesWhat(transaction), ...at }] : [];
+    return sender?.account.toLowerCase() === wanted ? [{ hash: sender.hash, nonce: sender.nonce, does: doesWhat(sender), ...at }] : [];
   });
   const authorized = readable.flatMap((transaction): readonly Use[] => {
     const { authorizationList, hash } = transaction;
@@ -404,14 +404,11 @@ function usesFrom(result: unknown, chainId: bigint, height: bigint, account: str
   return [...sent, ...authorized];
 }
 
-/** Compares contents with a transaction, whose fields its hash has proved. */
-function doesWhat({ to, value, input }: Answer): Use['does'] {
-  const call = (one: unknown): string => (typeof one === 'string' ? one.toLowerCase() : '0x');
+/** Compares contents with a transaction by what its hash has proved. */
+function doesWhat({ to, valueWei, data }: ProvedTransaction): Use['does'] {
+  const hexOf = (text: string | null): string => text?.toLowerCase() ?? '0x';
   return (content) =>
-    content.network === 'evm' &&
-    call(content.to) === call(to) &&
-    content.valueWei === quantityFrom(value, 'value') &&
-    call(content.data) === call(input);
+    content.network === 'evm' && hexOf(content.to) === to && content.valueWei === valueWei && hexOf(content.data) === data;
 }
 
 /** More authorizations do not fit into a block. */

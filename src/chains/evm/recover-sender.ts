@@ -12,6 +12,14 @@ export interface ProvedSender {
   readonly nonce: bigint;
 }
 
+/** What the signature of a transaction proves beside its sender. */
+export interface ProvedTransaction extends ProvedSender {
+  /** `0x` and lower-case hex; `0x` alone: it creates a contract. */
+  readonly to: string;
+  readonly valueWei: bigint;
+  readonly data: string;
+}
+
 const dynamicFees = ['chainId', 'nonce', 'maxPriorityFeePerGas', 'maxFeePerGas', 'gas', 'to', 'value', 'input', 'accessList'];
 /** The fields that each type signs, in order. The signature follows them. */
 const signedFields: Readonly<Record<string, readonly string[]>> = {
@@ -27,12 +35,18 @@ const signedFields: Readonly<Record<string, readonly string[]>> = {
  * signed bytes and requires that they have the stated hash. Returns null for a transaction of another network, and if the bytes cannot be
  * rebuilt.
  */
-export function senderFrom(transaction: Answer, chainId: bigint): ProvedSender | null {
+export function senderFrom(transaction: Answer, chainId: bigint): ProvedTransaction | null {
   try {
     const type = transaction.type === undefined ? 0n : quantityFrom(transaction.type, 'type');
     const fields = signedFields[type.toString()];
     if (fields === undefined) return null;
     const items = fields.map((field) => itemFrom(transaction, field));
+    // What counts is what was hashed: nodes have several names for one field.
+    const bytesOf = (field: string): Uint8Array => {
+      const item = items[fields.indexOf(field)];
+      if (!(item instanceof Uint8Array)) throw new Error('not bytes');
+      return item;
+    };
     const encoded = (list: readonly RlpItem[]): Uint8Array =>
       type === 0n ? encodeRlp(list) : Buffer.concat([Uint8Array.of(Number(type)), encodeRlp(list)]);
     const v = quantityFrom(type === 0n ? transaction.v : (transaction.yParity ?? transaction.v), 'signature');
@@ -45,12 +59,25 @@ export function senderFrom(transaction: Answer, chainId: bigint): ProvedSender |
     const unsigned = type === 0n && !isReplayable ? [...items, rlpNumber(chainId), rlpNumber(0n), rlpNumber(0n)] : items;
     const isOdd = type !== 0n ? v === 1n : isReplayable ? v === 28n : v % 2n === 0n;
     const [, r = 0n, s = 0n] = signature;
-    const account = recoverAddress(keccak256(encoded(unsigned)), Buffer.from(wordOf(r) + wordOf(s), 'hex'), isOdd ? 1 : 0);
-    return { hash, account, nonce: quantityFrom(transaction.nonce, 'nonce') };
+    const account = signerOf(keccak256(encoded(unsigned)), r, s, isOdd);
+    const content = { to: hexOf(bytesOf('to')), valueWei: numberOf(bytesOf('value')), data: hexOf(bytesOf('input')) };
+    return { hash, account, nonce: numberOf(bytesOf('nonce')), ...content };
   } catch {
     // The shape is not the type's, or the signature is not one.
     return null;
   }
+}
+
+/** Half the order of secp256k1's group. */
+const highestS = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n;
+
+/**
+ * Recovers the account that signed a digest. Throws for an `s` in the upper half, which no block contains (EIP-2, EIP-7702): anyone can make
+ * it from a valid signature, so it would show a transaction of ours as another one, with another hash.
+ */
+function signerOf(digest: Uint8Array, r: bigint, s: bigint, isOdd: boolean): string {
+  if (s > highestS) throw new Error('s is in the upper half');
+  return recoverAddress(digest, Buffer.from(wordOf(r) + wordOf(s), 'hex'), isOdd ? 1 : 0);
 }
 
 /** EIP-7702's magic byte, which begins what an authority signs. */
@@ -67,10 +94,10 @@ export function authorityFrom(value: unknown, chainId: bigint): Pick<ProvedSende
     if (signedFor !== 0n && signedFor !== chainId) return null;
     const nonce = quantityFrom(authorization.nonce, 'nonce');
     const signed = encodeRlp([rlpNumber(signedFor), bytesFrom(authorization.address, 20), rlpNumber(nonce)]);
-    const [r, s] = ['r', 's'].map((part) => wordOf(quantityFrom(authorization[part], 'signature')));
+    const [r = 0n, s = 0n] = ['r', 's'].map((part) => quantityFrom(authorization[part], 'signature'));
     const isOdd = quantityFrom(authorization.yParity ?? authorization.v, 'signature') === 1n;
     const digest = keccak256(Buffer.concat([authorizationMagic, signed]));
-    return { account: recoverAddress(digest, Buffer.from(`${r}${s}`, 'hex'), isOdd ? 1 : 0), nonce };
+    return { account: signerOf(digest, r, s, isOdd), nonce };
   } catch {
     return null;
   }
@@ -107,6 +134,10 @@ function bytesFrom(value: unknown, length?: number): Uint8Array {
   const bytes = Buffer.from(value.slice(2), 'hex');
   if (length !== undefined && bytes.length !== length) throw new Error(`not ${length} bytes`);
   return bytes;
+}
+
+function numberOf(bytes: Uint8Array): bigint {
+  return bytes.length === 0 ? 0n : BigInt(hexOf(bytes));
 }
 
 function hexOf(bytes: Uint8Array): string {

@@ -1,6 +1,18 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { encodeRlp, keccak256, SigningKey, Transaction, type TransactionLike, toBeArray, toBeHex, toQuantity, Wallet } from 'ethers';
+import {
+  concat,
+  decodeRlp,
+  encodeRlp,
+  keccak256,
+  SigningKey,
+  Transaction,
+  type TransactionLike,
+  toBeArray,
+  toBeHex,
+  toQuantity,
+  Wallet,
+} from 'ethers';
 import { authorityFrom, senderFrom } from '../../../src/chains/evm/recover-sender.js';
 import { anvilKeys } from '../../support/anvil.js';
 
@@ -22,6 +34,17 @@ const samples: Readonly<Record<string, TransactionLike>> = {
   'a creation': { type: 2, ...fees, to: null, data: '0x6001' },
   'a transaction with zeros everywhere': { type: 2, maxFeePerGas: 0n, maxPriorityFeePerGas: 0n, nonce: 0, value: 0n, data: '0x' },
 };
+
+const curveOrder = 2n ** 256n - 0x14551231950b75fc4402da1732fc9bebfn;
+
+/** The hash of a sample's bytes with this signature. */
+function hashWith({ type }: TransactionLike, { serialized, v, r, s }: Record<string, unknown>): string {
+  const prefix = type === 0 ? '0x' : `0x0${type}`;
+  const items = decodeRlp(type === 0 ? String(serialized) : `0x${String(serialized).slice(4)}`);
+  assert.ok(Array.isArray(items));
+  const signature = [v, r, s].map((part) => shortestHex(String(part)));
+  return keccak256(concat([prefix, encodeRlp([...items.slice(0, -3), ...signature])]));
+}
 
 /** Signs a transaction and writes it as a node's block shows it. */
 function shown(changes: TransactionLike): Record<string, unknown> {
@@ -61,15 +84,40 @@ function shown(changes: TransactionLike): Record<string, unknown> {
     v: toQuantity(v),
     r: toQuantity(signature.r),
     s: toQuantity(signature.s),
+    serialized: transaction.serialized,
   };
 }
 
 describe('sender from a signature', () => {
   for (const [name, changes] of Object.entries(samples)) {
-    it(`sender from a signature: recovers the sender and the nonce of ${name}`, () => {
+    it(`sender from a signature: recovers the sender, the nonce and the content of ${name}, however fields are named`, () => {
       const transaction = shown(changes);
-      const nonce = BigInt(changes.nonce ?? 5);
-      assert.deepEqual(senderFrom(transaction, chainId), { hash: transaction.hash, account: wallet.address, nonce });
+      const { input, ...rest } = transaction;
+      const proved = {
+        hash: transaction.hash,
+        account: wallet.address,
+        nonce: BigInt(changes.nonce ?? 5),
+        to: changes.to === null ? '0x' : to.toLowerCase(),
+        valueWei: BigInt(changes.value ?? 7),
+        data: changes.data ?? '0x00ff',
+      };
+      for (const spelling of [
+        transaction,
+        { ...rest, data: input },
+        { ...transaction, data: '0x1234' },
+        { ...rest, input: null, data: input },
+      ])
+        assert.deepEqual(senderFrom(spelling, chainId), proved);
+    });
+
+    it(`sender from a signature: is unknown if anyone has turned the signature of ${name} into the other one that recovers`, () => {
+      const transaction = shown(changes);
+      const [v, s] = [BigInt(String(transaction.v)), BigInt(String(transaction.s))];
+      // The two values of each type lie side by side: 0 and 1, 27 and 28, or twice the chain ID and 35 or 36.
+      const lowest = changes.type !== 0 ? 0n : changes.chainId === 0n ? 27n : chainId * 2n + 35n;
+      const turned = { v: toQuantity(lowest * 2n + 1n - v), s: toQuantity(curveOrder - s) };
+      assert.equal(senderFrom({ ...transaction, hash: hashWith(changes, transaction) }, chainId)?.account, wallet.address);
+      assert.equal(senderFrom({ ...transaction, ...turned, hash: hashWith(changes, { ...transaction, ...turned }) }, chainId), null);
     });
   }
 
@@ -86,7 +134,7 @@ describe('sender from a signature', () => {
     for (const changes of Object.values(samples)) {
       const transaction = shown(changes);
       for (const [field, value] of Object.entries(transaction)) {
-        if (value === undefined || field === 'chainId') continue;
+        if (value === undefined || field === 'chainId' || field === 'serialized') continue;
         const other = typeof value === 'string' && value !== '0x1' ? '0x1' : '0x2';
         assert.equal(senderFrom({ ...transaction, [field]: other }, chainId), null, field);
       }
@@ -152,5 +200,8 @@ describe('the authority of an EIP-7702 authorization', () => {
     for (const odd of [null, 'text', {}, { ...asShown(authorization), r: '0x0' }, { ...asShown(authorization), address: '0x1' }])
       assert.equal(authorityFrom(odd, chainId), null);
     assert.notEqual(authorityFrom({ ...asShown(authorization), nonce: '0x9' }, chainId)?.account, wallet.address);
+    const { s, yParity } = authorization.signature;
+    const turned = { s: toQuantity(curveOrder - BigInt(s)), yParity: toQuantity(1 - yParity) };
+    assert.equal(authorityFrom({ ...asShown(authorization), ...turned }, chainId), null);
   });
 });
