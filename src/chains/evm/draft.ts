@@ -204,9 +204,14 @@ export async function gasLimitNow(deps: DraftDeps, { relayer, content, live, out
   return typeof estimated === 'bigint' ? max(estimated, gasLimit) : gasLimit;
 }
 
-/** Adds 10 % to an estimate. The margin never crosses a hard limit, since nodes reject a transaction above one. */
+/** Adds 10 % to an estimate. */
+function marginOver(estimate: bigint): bigint {
+  return (estimate * 110n) / 100n;
+}
+
+/** Adds a margin to an estimate. The margin never crosses a hard limit, since nodes reject a transaction above one. */
 async function withMargin(deps: DraftDeps, account: string, estimate: bigint, blockGasLimit: bigint | null): Promise<bigint> {
-  const wanted = (estimate * 110n) / 100n;
+  const wanted = marginOver(estimate);
   const limited = blockGasLimit === null ? wanted : min(wanted, blockGasLimit);
   if (limited <= maxTransactionGas || estimate > maxTransactionGas) return limited;
   // Without an answer, a smaller margin is safer than a transaction that no node accepts.
@@ -281,7 +286,7 @@ interface Estimated {
 
 /**
  * Estimates with as few calls as possible. A transfer that costs the minimum runs no code, for any amount, and an estimate holds until the
- * next block; both are remembered until then. The higher of two sane estimates counts: gas that is not used costs nothing, and with too
+ * next block; both are remembered until then. The higher of two estimates counts, unless a third one contradicts it: gas that is not used costs nothing, and with too
  * little the transaction would revert.
  */
 export async function estimateFor(deps: DraftDeps, account: string, content: EvmContent, isFirst: boolean): Promise<Estimated> {
@@ -316,28 +321,51 @@ async function asked({ rpc }: DraftDeps, question: SimulatedCall, block: string,
   return { estimate, least: typeof estimate === 'bigint' ? estimate : null, answeredBy };
 }
 
-/** Estimates at the endpoint of the head, and at another one if that works: no transaction waits for an endpoint that is down. */
+/**
+ * Estimates at the endpoint of the head, and at another one if that works: no transaction waits for an endpoint that is down. If they are
+ * far apart, a third one decides. Without one the higher counts, unless its own endpoint runs the transaction with the lower: too little
+ * gas fails on chain and is paid, while gas that is not used costs nothing.
+ */
 async function estimateTwice(deps: DraftDeps, question: SimulatedCall): Promise<Estimated> {
-  const hasOther = deps.rpc.endpoints().filter(({ state }) => state === 'in_use').length > 1;
+  const inUse = deps.rpc.endpoints().filter(({ state }) => state === 'in_use').length;
   const [atHead, other, limit] = await Promise.all([
     asked(deps, question, deps.headBlock(), 'head'),
-    hasOther ? asked(deps, question, deps.headBlock(), 'another').catch(nullIfUnavailable) : null,
+    inUse > 1 ? asked(deps, question, deps.headBlock(), 'another').catch(nullIfUnavailable) : null,
     deps.market.blockGasLimit(),
   ]);
   if (other === null || other.least === null) return atHead;
   if (atHead.least === null) return other;
   const [lower, higher] = atHead.least < other.least ? [atHead, other] : [other, atHead];
   const [least, most] = [lower.least ?? 0n, higher.least ?? 0n];
-  const counting = limit !== null && most > limit ? lower : isNear(least, most) ? higher : atHead;
-  return { ...counting, least };
+  // A transaction with the higher one might be refused where one with the lower one is not.
+  const isAbsurd =
+    (limit !== null && most > limit) ||
+    (most > maxTransactionGas && least <= maxTransactionGas && (await transactionLimit(deps, question.from)) !== 'absent');
+  if (isAbsurd) return { ...lower, least };
+  if (isNear(least, most)) return { ...higher, least };
+  const both = new Set([...atHead.answeredBy, ...other.answeredBy]);
+  const third = inUse > 2 ? await asked(deps, question, deps.headBlock(), { otherThan: both }).catch(nullIfUnavailable) : null;
+  if (third?.least != null && isNear(least, third.least) !== isNear(third.least, most))
+    return isNear(least, third.least) ? { ...lower, estimate: max(least, third.least), least } : { ...higher, least };
+  return (await runsWith(deps, question, marginOver(least), higher.answeredBy)) ? { ...lower, least } : { ...higher, least };
 }
 
-/** The higher of two estimates counts up to this multiple of the lower one. */
+/** True if these endpoints, which estimated more, run the transaction with this much gas. */
+async function runsWith(deps: DraftDeps, question: SimulatedCall, gas: bigint, places: ReadonlySet<number>): Promise<boolean> {
+  const [only] = places;
+  if (only === undefined) return false;
+  const run = deps.rpc.call(questions.dryRun(question, gas, deps.headBlock()), { first: { only } });
+  return run.then(
+    () => true,
+    () => false,
+  );
+}
+
+/** Two estimates that differ by at most this factor may both be right. */
 const nearFactor = 4n;
 
-/** False if one of two estimates is absurd, or a transaction with the higher one might be refused where one with the lower one is not. */
-function isNear(lower: bigint, higher: bigint): boolean {
-  return higher <= lower * nearFactor && (higher <= maxTransactionGas || lower > maxTransactionGas);
+function isNear(one: bigint, other: bigint): boolean {
+  return one <= other * nearFactor && other <= one * nearFactor;
 }
 
 /** Shortens the memory key, since call data may be long. */

@@ -131,15 +131,17 @@ it('second opinion: a node that is only slow at the first start is not one witho
 function estimatingNode(test: TestContext, estimate: (call: AskedCall) => unknown, simulation: () => unknown = () => noMethod) {
   return startFakeNode(test, (request) =>
     answering(request, (call) => {
-      const { method } = call;
-      if (method === 'eth_estimateGas') return estimate(call);
-      if (method === 'eth_call') return simulation();
-      if (method === 'eth_getBlockByNumber') return block(7);
-      if (method === 'eth_getBalance') return `0x${(10n ** 18n).toString(16)}`;
-      if (method === 'eth_gasPrice') return `0x${gwei.toString(16)}`;
-      return method === 'eth_chainId' ? null : noMethod;
+      if (call.method === 'eth_estimateGas') return estimate(call);
+      return call.method === 'eth_call' ? simulation() : answerOf(call);
     }),
   );
+}
+
+function answerOf({ method }: AskedCall): unknown {
+  if (method === 'eth_getBlockByNumber') return block(7);
+  if (method === 'eth_getBalance') return `0x${(10n ** 18n).toString(16)}`;
+  if (method === 'eth_gasPrice') return `0x${gwei.toString(16)}`;
+  return method === 'eth_chainId' ? null : noMethod;
 }
 
 const request = draftRequest(account, { content: evmContent({ data: '0x01' }) });
@@ -227,12 +229,59 @@ it('second opinion: an endpoint that answered in place of that of the head does 
   assert.ok('refused' in refusal && refusal.lasting);
 });
 
+const hex = (gas: number): string => `0x${gas.toString(16)}`;
+
+/** Drafts with endpoints that estimate so, in the order of their weights, and run calls with at least this much gas. */
+async function gasLimitBy(test: TestContext, words: readonly (readonly [estimate: number, runsWith: number])[]): Promise<bigint> {
+  const nodes = await Promise.all(
+    words.map(([estimate, least]) =>
+      startFakeNode(test, (request) =>
+        answering(request, (call) => {
+          if (call.method === 'eth_estimateGas') return hex(estimate);
+          if (call.method === 'eth_call')
+            return Number((call.params[0] as { gas?: string }).gas) >= least ? '0x' : new FakeError(-32000, 'out of gas');
+          return answerOf(call);
+        }),
+      ),
+    ),
+  );
+  const { chain } = openChain(
+    test,
+    nodes.map(({ url }) => url),
+  );
+  await chain.head();
+  const draft = await chain.draft(request);
+  assert.ok(!('refused' in draft), JSON.stringify(words));
+  return draft.gasLimit;
+}
+
+it('second opinion: of two gas estimates that are far apart the higher counts, unless its own endpoint runs the call with less', async (test) => {
+  const never = Number.POSITIVE_INFINITY;
+  for (const [liar, honest, expected] of [
+    [[30_000, 0], [286_288, 286_288], 314_916n],
+    [[10_000_000, 0], [286_288, 286_288], 314_916n],
+    [[10_000_000, never], [286_288, 286_288], 11_000_000n],
+  ] as const) {
+    assert.equal(await gasLimitBy(test, [liar, honest]), expected);
+    assert.equal(await gasLimitBy(test, [honest, liar]), expected);
+  }
+});
+
+it('second opinion: a third endpoint decides between two gas estimates that are far apart', async (test) => {
+  const never = Number.POSITIVE_INFINITY;
+  const honest: readonly [number, number] = [286_288, 286_288];
+  for (const liar of [
+    [30_000, 0],
+    [10_000_000, never],
+  ] as const)
+    for (const place of [0, 1, 2]) assert.equal(await gasLimitBy(test, [honest, honest].toSpliced(place, 0, liar)), 314_916n, `${place}`);
+});
+
 it('second opinion: the higher of two gas estimates counts, unless one is absurd', async (test) => {
-  const hex = (gas: number): string => `0x${gas.toString(16)}`;
   for (const [head, other, expected] of [
     [30_000, 60_000, 66_000n],
     [60_000, 30_000, 66_000n],
-    [30_000, 10_000_000, 33_000n],
+    [30_000, 10_000_000, 11_000_000n],
     [5_000_000, 18_000_000, 5_500_000n],
     [17_000_000, 20_000_000, 22_000_000n],
     [30_000_001, 50_000, 55_000n],
