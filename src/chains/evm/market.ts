@@ -9,14 +9,20 @@ import type { OwnBids } from './own-bids.js';
 import { createPriceBounds } from './price-bounds.js';
 import { type FeeHistoryAnswer, questions } from './questions.js';
 
+/**
+ * Which price counts if endpoints contradict each other about it, and nothing shows who is right: `lower` for a first bid, since one that
+ * is too low costs only time; `higher` for a bid that has waited.
+ */
+export type Counts = 'lower' | 'higher';
+
 /** Current gas prices and limits. Throws `NODE_UNAVAILABLE`. */
 export interface Market {
-  /** Returns the price of a speed, as a legacy or an EIP-1559 price. */
-  priceOf(speed: Speed, kind: EvmPrice['kind']): Promise<EvmPrice>;
+  /** Returns the price of a speed, as a legacy or an EIP-1559 price. `counts`: `lower` if absent. */
+  priceOf(speed: Speed, kind: EvmPrice['kind'], counts?: Counts): Promise<EvmPrice>;
   /** The price of a self-transfer, which frees a slot: that of `fast`, or if no node tells one, what takes it into the next block. */
-  priceToFree(kind: EvmPrice['kind']): Promise<EvmPrice>;
+  priceToFree(kind: EvmPrice['kind'], counts?: Counts): Promise<EvmPrice>;
   /** The next block's base fee in wei per gas; null if the network has none. */
-  baseFeeWei(): Promise<bigint | null>;
+  baseFeeWei(counts?: Counts): Promise<bigint | null>;
   /** The highest base fee that the next block can have, as far as a second endpoint shows it; 0: the network has none. */
   highestBaseFeeWei(): Promise<bigint>;
   /** Null: the network shows none. */
@@ -94,54 +100,74 @@ export function createMarket({ rpc, memory, isEip1559, ownBids, nowMs }: MarketD
       latest(),
       rpc.opinions(questions.feeHistory(blocksOfHistory, wanted)),
     ]);
-    const nextBaseFeeWei = nextAfter(baseFeePerGasWei, median(histories.map((history) => history.nextBaseFeeWei)) ?? 0n);
+    const baseFeesWei = await nextBaseFees(
+      baseFeePerGasWei,
+      histories.map(({ nextBaseFeeWei }) => nextBaseFeeWei),
+    );
     const paid = histories.map((history) => paidByOthers(history, (block, ratio) => shareOf(ownBids.gasIn(block), ratio, gasLimit)));
-    const mediansWei = speeds.map((_, index) => median(paid.map((medians) => medians[index] ?? null)));
-    const isPaid = mediansWei.some((medianWei) => medianWei !== null);
-    const suggestedWei = isPaid ? null : await suggestedPriority(nextBaseFeeWei);
-    const priorityWei = { safeLow: 0n, average: 0n, fast: 0n, fastest: 0n };
-    let slower = 0n;
-    for (const [index, speed] of speeds.entries()) {
-      // The medians of different percentiles leave out different blocks, so a slower speed could cost more.
-      const suggested = suggestedWei === null ? defaultPriorityWei(speed) : scaled(suggestedWei, speed);
-      const priority = mediansWei[index] ?? suggested;
-      slower = max(priority, slower);
-      priorityWei[speed] = await bounds.bounded(slower);
+    const paidBy = (middle: (values: Medians) => bigint | null): Medians =>
+      speeds.map((_, index) => middle(paid.map((medians) => medians[index] ?? null)));
+    const [lowerPaid, higherPaid] = [paidBy(median), paidBy(upperMedian)];
+    const suggested = isPaid(lowerPaid) && paid.every(isPaid) ? null : await suggestedPriority(baseFeesWei.lower);
+    const lower = risingPriorities(lowerPaid, isPaid(lowerPaid) ? null : (suggested?.lower ?? null));
+    const higher = risingPriorities(higherPaid, suggested?.higher ?? null);
+    const priorityWei = { lower: zeroPriorities(), higher: zeroPriorities() };
+    for (const speed of speeds) {
+      priorityWei.lower[speed] = await bounds.bounded(lower[speed]);
+      const isContested = higher[speed] > lower[speed];
+      priorityWei.higher[speed] = isContested
+        ? max(priorityWei.lower[speed], await bounds.bounded(higher[speed], isContested))
+        : priorityWei.lower[speed];
     }
-    return { nextBaseFeeWei, priorityWei };
+    return { baseFeesWei, priorityWei };
   }
 
-  /** The priority fee that the node suggests; 0 on a network that charges nothing for gas; null if the node does not know. */
-  async function suggestedPriority(baseFeeWei: bigint): Promise<bigint | null> {
-    if (baseFeeWei === 0n && (await gasPrice().catch(() => null)) === 0n) return 0n;
-    const suggestedWei = await medianOf(rpc.opinions(questions.priorityFee())).catch(() => null);
-    return suggestedWei === null ? null : ownBids.leftOut('priority fee', suggestedWei);
+  /**
+   * The base fee of the next block, by the newest one. If an opinion contradicts that block, the blocks of several endpoints count: that of
+   * most, or both of two.
+   */
+  async function nextBaseFees(said: bigint | null, opinions: readonly bigint[]): Promise<Both> {
+    const isFit = opinions.length > 0 && opinions.every((one) => one <= (said ?? 0n) * fitFactor && one * fitFactor >= (said ?? 0n));
+    const blocks = isFit || rpc.isSingle() ? [] : await rpc.opinions(questions.head()).catch(() => []);
+    const shown = blocks.length === 0 ? [said] : blocks.map(({ baseFeePerGasWei }) => baseFeePerGasWei);
+    return {
+      lower: nextAfter(median(shown), median(opinions) ?? median(shown) ?? 0n),
+      higher: nextAfter(upperMedian(shown), upperMedian(opinions) ?? upperMedian(shown) ?? 0n),
+    };
+  }
+
+  /** The priority fee that nodes suggest; 0 on a network that charges nothing for gas; null if none knows. */
+  async function suggestedPriority(baseFeeWei: bigint): Promise<Both | null> {
+    if (baseFeeWei === 0n && (await gasPrice().catch(() => null)) === 0n) return { lower: 0n, higher: 0n };
+    const suggestions = await rpc.opinions(questions.priorityFee()).catch(() => []);
+    const [least, most] = [median(suggestions), upperMedian(suggestions)];
+    if (least === null || most === null) return null;
+    const lower = ownBids.leftOut('priority fee', least);
+    return { lower, higher: most === least ? lower : most };
   }
 
   /** Derives the same from older methods, for nodes without fee histories. If no node works, these fail as well. */
   async function withoutHistory(): Promise<FeeHistory> {
     const [{ baseFeePerGasWei }, price] = await Promise.all([latest(), gasPrice()]);
-    const nextBaseFeeWei = baseFeePerGasWei ?? 0n;
-    const suggestedWei = price > nextBaseFeeWei ? price - nextBaseFeeWei : 0n;
-    const priorityWei = {
-      safeLow: scaled(suggestedWei, 'safeLow'),
-      average: scaled(suggestedWei, 'average'),
-      fast: scaled(suggestedWei, 'fast'),
-      fastest: scaled(suggestedWei, 'fastest'),
-    };
-    return { nextBaseFeeWei, priorityWei };
+    const baseFeesWei = await nextBaseFees(baseFeePerGasWei, []);
+    const suggestedWei = price > baseFeesWei.lower ? price - baseFeesWei.lower : 0n;
+    const priorityWei = zeroPriorities();
+    for (const speed of speeds) priorityWei[speed] = scaled(suggestedWei, speed);
+    return { baseFeesWei, priorityWei: { lower: priorityWei, higher: priorityWei } };
   }
 
   const bounds = createPriceBounds({ rpc, memory, ownBids, latest, nowMs });
   const market: Market = {
-    async priceOf(speed, kind) {
+    async priceOf(speed, kind, counts = 'lower') {
+      // A legacy price is paid as a whole, so the higher of two never counts.
       if (kind === 'legacy') return { kind, gasPriceWei: scaled(await gasPrice(), speed) };
-      const { nextBaseFeeWei, priorityWei } = await history();
+      const known = await history();
+      const [baseFeeWei, priorityWei] = [known.baseFeesWei[counts], known.priorityWei[counts][speed]];
       // Twice the base fee stays sufficient for six full blocks in a row.
-      return { kind, maxFeePerGasWei: nextBaseFeeWei * 2n + priorityWei[speed], maxPriorityFeePerGasWei: priorityWei[speed] };
+      return { kind, maxFeePerGasWei: baseFeeWei * 2n + priorityWei, maxPriorityFeePerGasWei: priorityWei };
     },
-    async priceToFree(kind) {
-      const price = await market.priceOf('fast', kind).catch(nullIfUnavailable);
+    async priceToFree(kind, counts) {
+      const price = await market.priceOf('fast', kind, counts).catch(nullIfUnavailable);
       if (price !== null) return price;
       const priorityWei = defaultPriorityWei('fast');
       const baseFeeWei = await confirmedBaseFee();
@@ -149,9 +175,9 @@ export function createMarket({ rpc, memory, isEip1559, ownBids, nowMs }: MarketD
       return { kind, maxFeePerGasWei: baseFeeWei * 2n + priorityWei, maxPriorityFeePerGasWei: priorityWei };
     },
     // A network without EIP-1559 transactions may have base fees, but need not support fee histories.
-    async baseFeeWei() {
+    async baseFeeWei(counts = 'lower') {
       const known = isEip1559 ? await history().catch(nullIfUnavailable) : null;
-      return known === null ? (await latest()).baseFeePerGasWei : known.nextBaseFeeWei;
+      return known === null ? (await latest()).baseFeePerGasWei : known.baseFeesWei[counts];
     },
     highestBaseFeeWei: async () => highestAfter(await confirmedBaseFee()),
     blockGasLimit: async () => (await latest()).gasLimit,
@@ -171,6 +197,9 @@ function nextAfter(baseFeeWei: bigint | null, opinion: bigint): bigint {
   const [least, most] = [(baseFeeWei * 7n) / 8n, highestAfter(baseFeeWei)];
   return opinion < least ? least : opinion > most ? most : opinion;
 }
+
+/** Endpoints that are a few blocks apart differ by less, and a bid has room for as much. */
+const fitFactor = 2n;
 
 /** The highest base fee that the block after one with this base fee can have. */
 function highestAfter(baseFeeWei: bigint): bigint {
@@ -197,17 +226,52 @@ function median<T extends bigint | null>(values: readonly T[]): T | null {
   return sorted[Math.floor((sorted.length - 1) / 2)] ?? null;
 }
 
-async function medianOf(opinions: Promise<readonly bigint[]>): Promise<bigint> {
-  return median(await opinions) ?? 0n;
+/** The same, but of an even number of values the higher one. */
+function upperMedian(values: readonly (bigint | null)[]): bigint | null {
+  const sorted = values.map((value) => value ?? 0n).toSorted((a, b) => (a < b ? -1 : a > b ? 1 : 0));
+  return sorted[Math.floor(sorted.length / 2)] ?? null;
 }
 
 function scaled(wei: bigint, speed: Speed): bigint {
   return (wei * percentOfSuggested[speed]) / 100n;
 }
 
+/** Wei per gas. They differ only if endpoints contradict each other. */
+type Both = Readonly<Record<Counts, bigint>>;
+
+/** What others paid, by speed; null: nothing. */
+type Medians = readonly (bigint | null)[];
+
+type Priorities = Record<Speed, bigint>;
+
 interface FeeHistory {
-  readonly nextBaseFeeWei: bigint;
-  readonly priorityWei: Readonly<Record<Speed, bigint>>;
+  /** The next block's. */
+  readonly baseFeesWei: Both;
+  readonly priorityWei: Readonly<Record<Counts, Readonly<Priorities>>>;
+}
+
+function zeroPriorities(): Priorities {
+  return { safeLow: 0n, average: 0n, fast: 0n, fastest: 0n };
+}
+
+function isPaid(medians: Medians): boolean {
+  return medians.some((medianWei) => medianWei !== null);
+}
+
+/**
+ * The priority fee of each speed: what others paid, or if that is more, or nothing, what the node suggests; without both, a default. The
+ * medians of different percentiles leave out different blocks, so a slower speed could cost more.
+ */
+function risingPriorities(paidWei: Medians, suggestedWei: bigint | null): Priorities {
+  const priorities = zeroPriorities();
+  let slower = 0n;
+  for (const [index, speed] of speeds.entries()) {
+    const suggested = suggestedWei === null ? null : scaled(suggestedWei, speed);
+    const priority = max(paidWei[index] ?? suggested ?? defaultPriorityWei(speed), suggested ?? 0n);
+    slower = max(priority, slower);
+    priorities[speed] = slower;
+  }
+  return priorities;
 }
 
 /** The share of a block's gas that is ours, from 0 to 1. A block without gas has nothing of others. */
@@ -221,10 +285,7 @@ function shareOf(ownGas: bigint, gasUsedRatio: number, gasLimit: bigint | null):
  * Returns the median priority fee of each speed; null if others paid none. A block in which our share of the gas reaches from the speed's
  * percentile to the top is left out: others may have paid less.
  */
-function paidByOthers(
-  { blocks }: FeeHistoryAnswer,
-  ownShareOf: (block: bigint, gasUsedRatio: number) => number,
-): readonly (bigint | null)[] {
+function paidByOthers({ blocks }: FeeHistoryAnswer, ownShareOf: (block: bigint, gasUsedRatio: number) => number): Medians {
   const rows = blocks.map(({ number, rewardsWei, gasUsedRatio }) => ({ rewardsWei, ownShare: ownShareOf(number, gasUsedRatio) }));
   return speeds.map((speed, index) => {
     const ofOthers = rows.filter(({ ownShare }) => ownShare < 1 - percentiles[speed] / 100);

@@ -1,12 +1,12 @@
 import { choosePrice, type PriceChoice } from '../../core/fees/choose-price.js';
-import { type Bid, minimumOutbid } from '../../core/fees/price.js';
+import { type Bid, loweredTo, maxCostPerGasWei, minimumOutbid } from '../../core/fees/price.js';
 import type { Refusal } from '../../core/ports/chain/drafts.js';
 import type { EvmPrice, EvmPricing } from '../../core/records/evm.js';
 import type { EvmNetwork } from '../../core/records/network.js';
 import { onNetwork } from '../../core/records/on-network.js';
 import type { EvmPolicies } from '../../core/records/relayer.js';
 import type { Attempt } from '../../core/records/transaction.js';
-import type { Market } from './market.js';
+import type { Counts, Market } from './market.js';
 import type { OwnBids } from './own-bids.js';
 
 /** The dependencies of `priceAttempt`. */
@@ -41,21 +41,38 @@ export async function priceAttempt(
   const isEip1559 = network.eip1559 && policies.eip1559Pricing;
   const minimum = minimumToOutbid(outbids);
   const contentMinimum = minimumToOutbidContent(outbids);
-  const marketPrice = (): Promise<EvmPrice> => {
+  const marketPrice = (counts: Counts): Promise<EvmPrice> => {
     const kind = pricing.kind !== 'speed' ? pricing.kind : isEip1559 ? 'eip1559' : 'legacy';
-    if (bidder === 'self_transfer') return market.priceToFree(kind);
-    return market.priceOf(pricing.kind === 'speed' ? pricing.speed : 'fast', kind);
+    if (bidder === 'self_transfer') return market.priceToFree(kind, counts);
+    return market.priceOf(pricing.kind === 'speed' ? pricing.speed : 'fast', kind, counts);
   };
   // A caller's explicit price does not depend on the market, and the base fee matters only for a cap or a fee bump.
   const [price, baseFeeWei] = await Promise.all([
-    explicit !== null && bidder === 'caller' ? explicit : marketPrice(),
-    policies.gasPriceCapWei === null && bump === null ? null : market.baseFeeWei(),
+    explicit !== null && bidder === 'caller'
+      ? explicit
+      : bump?.reason === 'waited'
+        ? approached(bump.live, marketPrice)
+        : marketPrice('lower'),
+    policies.gasPriceCapWei === null && bump === null ? null : market.baseFeeWei(bump?.reason === 'waited' ? 'higher' : 'lower'),
   ]);
   const capWei = policies.gasPriceCapWei;
   const chosen = choosePrice({ explicit, market: price, baseFeeWei, capWei, minimum, contentMinimum, bidder, bump });
   // A caller's explicit price is the caller's word about the market.
   if (!('refused' in chosen) && (explicit === null || bidder !== 'caller')) ownBids.chosen(chosen);
   return chosen;
+}
+
+/** A bid that has waited approaches a base fee about which endpoints contradict each other by this factor at most. */
+const approachFactor = 10n;
+
+/**
+ * The market price for a bid that has waited. The higher base fee counts, but no step to it is larger than the factor: if it is a lie, each
+ * bid stays payable.
+ */
+async function approached(live: EvmPrice, priceBy: (counts: Counts) => Promise<EvmPrice>): Promise<EvmPrice> {
+  const [lower, higher] = [await priceBy('lower'), await priceBy('higher')];
+  const next = loweredTo(higher, maxCostPerGasWei(live) * approachFactor);
+  return maxCostPerGasWei(next) > maxCostPerGasWei(lower) ? next : lower;
 }
 
 /** The minimum bid that outbids these attempts; null: there are none. */

@@ -8,8 +8,11 @@ import { createTrustedAmount } from './trusted-amount.js';
 
 /** Bounds what nodes say about prices by what blocks show that transactions paid. */
 export interface PriceBounds {
-  /** Returns this price per gas above the base fee, in wei, or the highest one that is not absurd. Throws `NODE_UNAVAILABLE`. */
-  bounded(wei: bigint): Promise<bigint>;
+  /**
+   * Returns this price per gas above the base fee, in wei, or the highest one that is not absurd. `isContested`: other endpoints show less,
+   * so that time does not prove it. Throws `NODE_UNAVAILABLE`.
+   */
+  bounded(wei: bigint, isContested?: boolean): Promise<bigint>;
   /** Takes note that a node refused a bid as below its minimum. */
   demanded(): void;
 }
@@ -45,29 +48,40 @@ export function createPriceBounds({ rpc, memory, ownBids, latest, nowMs }: Price
   /** Since when nodes have said a price that no block proves; null: they do not. */
   let unprovedSinceMs: number | null = null;
 
-  /** The highest price above the base fee in the newest blocks; null: they hold none. */
+  /**
+   * The highest price above the base fee in the newest blocks, as two endpoints show them if there are two: one can make blocks up. Null:
+   * they hold none.
+   */
   async function highestPaid(): Promise<bigint | null> {
+    const byHead = await highestBy('head');
+    if (byHead === null || rpc.isSingle()) return byHead;
+    const byOther = await highestBy('another');
+    return byOther === null ? null : min(byHead, byOther);
+  }
+
+  async function highestBy(first: 'head' | 'another'): Promise<bigint | null> {
     const { number } = await latest();
     const heights = [...Array(Number(blocksRead)).keys()].map((below) => number - BigInt(below)).filter((height) => height >= 0n);
-    const settled = await rpc.batch(heights.map(questions.pricesInBlock), { first: 'head' });
+    const settled = await rpc.batch(heights.map(questions.pricesInBlock), { first });
     const paid = settled.flatMap((answer) => ('result' in answer ? (answer.result ?? []) : [])).filter(({ hash }) => !ownBids.isOurs(hash));
     return paid.reduce<bigint | null>((highest, { wei }) => (highest === null || wei > highest ? wei : highest), null);
   }
 
   /** The highest price that is believed without a transaction of others in the last blocks. */
-  function highestUnproved(): bigint {
+  function highestUnproved(isContested: boolean): bigint {
+    if (isContested) return quietWei;
     unprovedSinceMs ??= nowMs();
     const isBelieved = nowMs() < demandedUntilMs || nowMs() - unprovedSinceMs >= unprovedForMs;
     return isBelieved ? demandedWei : quietWei;
   }
 
   return {
-    async bounded(wei) {
+    async bounded(wei, isContested = false) {
       const trustedWei = trusted.highest();
       if (wei <= trustedWei) return wei;
       const paid = await memory.recall('highest price in blocks', highestPaid);
-      if (paid !== null || wei <= quietWei) unprovedSinceMs = null;
-      const most = max(trustedWei, paid === null ? highestUnproved() : paid * paidFactor);
+      if (!isContested && (paid !== null || wei <= quietWei)) unprovedSinceMs = null;
+      const most = max(trustedWei, paid === null ? highestUnproved(isContested) : paid * paidFactor);
       const bounded = min(wei, most);
       if (paid !== null && bounded <= paid * paidFactor) trusted.proved(min(bounded, paid));
       return bounded;

@@ -7,6 +7,7 @@ import type { Attempt, Intent } from '../../../src/core/records/transaction.js';
 import { type Anvil, startAnvil } from '../../support/anvil.js';
 import { gwei, openChain, signedAttempt } from '../../support/chain-rig.js';
 import { evmContent, evmFieldsOf, evmRelayer } from '../../support/evm.js';
+import { relayed, startFakeNode } from '../../support/fake-node.js';
 
 let node: Anvil;
 
@@ -83,6 +84,38 @@ describe('fee bump', () => {
         assert.ok('refused' in refused);
         assert.deepEqual([refused.refused, refused.lasting], ['bump_limit', false]);
       }
+    }
+  });
+
+  it('fee bump: approaches the higher of two contradictory base fees tenfold, and pays it', async (test) => {
+    const liar = await startFakeNode(test, async (request) => {
+      const { body } = await relayed(node.url, request);
+      const lied = JSON.parse(body, (key, value) =>
+        key === 'baseFeePerGas' ? (Array.isArray(value) ? value.map(() => '0x1') : '0x1') : value,
+      );
+      return { body: JSON.stringify(lied) };
+    });
+    for (const urls of [
+      [liar.url, node.url],
+      [node.url, liar.url],
+    ]) {
+      const { chain } = openChain(test, urls);
+      await chain.head();
+      const honest = openChain(test, [node.url]).chain;
+      const market = await bumpedPrice(honest, { reason: 'demanded' });
+      assert.ok('kind' in market && market.kind === 'eip1559');
+      const first = { kind: 'eip1559', maxFeePerGasWei: gwei / 5n, maxPriorityFeePerGasWei: gwei / 10n } as const;
+      const outbids = [await signedAttempt(chain, 0n, { price: first })];
+      const bids: bigint[] = [];
+      for (let round = 0; round < 3; round += 1) {
+        const bumped = await bumpedPrice(chain, { outbids });
+        assert.ok('kind' in bumped && bumped.kind === 'eip1559', JSON.stringify(bids.map(String)));
+        bids.push(bumped.maxFeePerGasWei);
+        outbids.push(await signedAttempt(chain, 0n, { price: bumped }));
+        if (bumped.maxFeePerGasWei >= market.maxFeePerGasWei) break;
+      }
+      assert.ok(bids.length > 1 && bids.every((bid, at) => bid <= 10n * (bids[at - 1] ?? first.maxFeePerGasWei)), bids.join());
+      assert.equal(bids.at(-1), market.maxFeePerGasWei);
     }
   });
 

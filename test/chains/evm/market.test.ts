@@ -234,6 +234,66 @@ describe('prices that nodes suggest', () => {
     }
   });
 
+  /** A node whose blocks, and whose fee histories, name these base fees. */
+  const basing = (said: bigint, next: bigint) => (method: string) =>
+    method === 'eth_getBlockByNumber'
+      ? { ...block, baseFeePerGas: hex(said) }
+      : method === 'eth_feeHistory'
+        ? { ...history([gwei, gwei, gwei, gwei]), baseFeePerGas: Array.from({ length: 5 }, () => hex(next)) }
+        : null;
+
+  it('prices that nodes suggest: of contradictory base fees most count, or the lower for a first bid and the higher for one that has waited', async (test) => {
+    const honest = basing(gwei, gwei);
+    for (const lie of [1n, 10n ** 16n]) {
+      for (const liar of [basing(lie, lie), basing(lie, gwei), basing(gwei, lie)]) {
+        for (const place of [0, 1]) {
+          const two = await marketOf(test, [honest].toSpliced(place, 0, liar));
+          assert.ok(((await two.baseFeeWei('lower')) ?? 0n) <= (gwei * 9n) / 8n + 1n, `${lie}`);
+          assert.ok(((await two.baseFeeWei('higher')) ?? 0n) >= (gwei * 7n) / 8n, `${lie}`);
+          const higher = await two.priceOf('average', 'eip1559', 'higher');
+          assert.ok(higher.kind === 'eip1559' && higher.maxFeePerGasWei >= (await bidWith(two, 'lower')));
+        }
+        for (const place of [0, 1, 2]) {
+          const three = await marketOf(test, [honest, honest].toSpliced(place, 0, liar));
+          for (const counts of ['lower', 'higher'] as const) {
+            const wei = (await three.baseFeeWei(counts)) ?? 0n;
+            assert.ok(wei >= (gwei * 7n) / 8n && wei <= (gwei * 9n) / 8n + 1n, `${lie} ${place} ${counts}: ${wei}`);
+          }
+        }
+      }
+    }
+  });
+
+  const bidWith = async (market: Market, counts: 'lower' | 'higher'): Promise<bigint> => {
+    const price = await market.priceOf('average', 'eip1559', counts);
+    return bidOf(price).maxFeePerGasWei;
+  };
+  const tipWith = async (market: Market, counts: 'lower' | 'higher'): Promise<bigint> =>
+    bidOf(await market.priceOf('safeLow', 'eip1559', counts)).maxPriorityFeePerGasWei;
+
+  it('prices that nodes suggest: a bid that has waited pays the higher of two priority fees, as far as blocks of both prove it', async (test) => {
+    const quiet = (method: string) =>
+      method === 'eth_feeHistory' ? history([0n, 0n, 0n, 0n]) : method === 'eth_maxPriorityFeePerGas' ? hex(2n * gwei) : null;
+    const tiny = (method: string) =>
+      method === 'eth_feeHistory' ? history([1n, 1n, 1n, 1n]) : method === 'eth_maxPriorityFeePerGas' ? '0x1' : null;
+    const paying = saying(20n * gwei, [20n * gwei]);
+    const absurd = saying(absurdWei, [absurdWei]);
+    const unproved = saying(absurdWei, []);
+    for (const [nodes, lower, higher] of [
+      [[tiny, quiet], 1n, 2n * gwei],
+      [[tiny, paying], 1n, 20n * gwei],
+      [[absurd, paying], 20n * gwei, 80n * gwei],
+      [[unproved, paying], 20n * gwei, 100n * gwei],
+      [[absurd, quiet], 2n * gwei, 100n * gwei],
+    ] as const) {
+      for (const order of [nodes, nodes.toReversed()]) {
+        const market = await marketOf(test, order);
+        assert.equal(await tipWith(market, 'lower'), lower);
+        assert.equal(await tipWith(market, 'higher'), higher);
+      }
+    }
+  });
+
   const lyingBlock = { ...block, number: '0x5', baseFeePerGas: hex(absurdWei) };
   const pricing = (head: object, priceWei: bigint | null) => (method: string) =>
     method === 'eth_getBlockByNumber' ? head : method === 'eth_gasPrice' && priceWei !== null ? hex(priceWei) : null;
