@@ -76,6 +76,9 @@ export interface WatcherDeps {
   readonly log: Log;
 }
 
+/** The chain is asked for again after this time if too few nodes told it. */
+const genesisRetryMs = 10_000;
+
 /** Nodes that announce heads make the watcher poll at most this often. */
 const announcedPollsMs = 200;
 
@@ -83,7 +86,8 @@ const announcedPollsMs = 200;
 const lanesPerTurn = 50;
 
 /**
- * Makes the watcher of one chain. Before its first poll it stores the chain's genesis block, and from then on uses only nodes that have it.
+ * Makes the watcher of one chain. As soon as most nodes show the same genesis block it stores that, and from then on uses only nodes that
+ * have it.
  * If every node has another genesis block, the relayers are disabled until a node of the stored chain answers again.
  */
 export function createWatcher({ chain, store, directory, recordRelayerState, timers, clock, log }: WatcherDeps): Watcher {
@@ -96,12 +100,15 @@ export function createWatcher({ chain, store, directory, recordRelayerState, tim
   const restingIntervalMs = Math.min(15_000, Math.max(1_000, network.averageBlockTimeMs));
   const members = new Map<string, Watched>();
   const pace = createPace(timers, Math.min(intervalMs, announcedPollsMs));
+  const genesisPace = createPace(timers, genesisRetryMs);
   /** Only the lanes that are open: thousands of relayers may have nothing to do. */
   const listeners = new Set<HeadListener>();
   let head: Head | null = null;
   let problem: { readonly detail: string; readonly shown: string } | null = null;
   /** Null: it is not stored yet. */
   let genesis: string | null = null;
+  /** Too few nodes told the chain. */
+  let isUnproved = false;
   let disabledReason: string | null = null;
   /** Null before the start and after the stop. */
   let polling: Repeating | null = null;
@@ -126,7 +133,7 @@ export function createWatcher({ chain, store, directory, recordRelayerState, tim
     isWanted = false;
     try {
       isReading = true;
-      if (genesis === null) await storeGenesis();
+      if (genesis === null && (!isUnproved || genesisPace.isDue())) await storeGenesis();
       head = await chain.head();
       isReading = false;
       stillness.see(head);
@@ -163,11 +170,20 @@ export function createWatcher({ chain, store, directory, recordRelayerState, tim
     if (polling !== null && !areAllResting() && pace.isDue()) polling.wake();
   }
 
-  /** Makes sure that only nodes of the stored chain are used. The very first poll stores it. */
+  /** Makes sure that only nodes of the stored chain are used. The first poll at which most of the nodes show it stores it. */
   async function storeGenesis(): Promise<void> {
     const key = chainKeyOf(network);
     const stored = await store.read.genesisHash(key);
     const known = stored ?? (await chain.genesisHash());
+    if (known === null) {
+      if (!isUnproved)
+        log.warn(
+          { network: network.name },
+          'too few RPC nodes answer to tell which chain they serve; it is remembered once most of them do',
+        );
+      isUnproved = true;
+      return;
+    }
     if (stored === undefined) await store.commit([store.change.insertChain(key, known)]);
     genesis = known;
     chain.expectGenesis(known);
@@ -221,6 +237,7 @@ export function createWatcher({ chain, store, directory, recordRelayerState, tim
       const stopped = polling?.stop();
       polling = null;
       pace.stop();
+      genesisPace.stop();
       await stopped;
     },
     health: () => ({

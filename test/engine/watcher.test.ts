@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import type { Chain } from '../../src/core/ports/chain/chain.js';
 import type { Head } from '../../src/core/ports/chain/head.js';
+import { chainKeyOf } from '../../src/core/records/network.js';
 import { createDirectory } from '../../src/core/relayer/create-directory.js';
 import { systemClock } from '../../src/core/work/clock.js';
 import { systemTimers } from '../../src/core/work/timers.js';
@@ -91,6 +92,29 @@ it('relayers are disabled while every node serves another chain, and enabled whe
   watcher.listen(later);
   await waitFor('another head', () => (later.ticks > 3 ? true : undefined));
   assert.equal(ticks, last, 'one that has left gets none');
+});
+
+it('a chain that too few nodes tell is used, is not remembered, and is asked for again every ten seconds', async (test) => {
+  let asked = 0;
+  let told: string | null = null;
+  const made = await createModelWatcher({
+    async genesisHash() {
+      asked += 1;
+      return told;
+    },
+  });
+  test.after(made.end);
+  await made.start();
+  const key = chainKeyOf(modelRelayer('r1', {}).network);
+  await made.time.pass(60_000);
+  assert.ok(asked >= 6 && asked <= 8, `${asked}`);
+  assert.equal(await made.store.read.genesisHash(key), undefined);
+  told = '0xours';
+  await made.time.pass(15_000);
+  assert.equal(await made.store.read.genesisHash(key), '0xours');
+  const last = asked;
+  await made.time.pass(60_000);
+  assert.equal(asked, last);
 });
 
 describe('the pace of the polls', () => {

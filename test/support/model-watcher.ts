@@ -35,6 +35,8 @@ export interface ModelWatcherOptions {
   readonly timersOf?: (time: VirtualTime) => Timers;
   /** Answers a poll. Default: each finds a new block. */
   readonly head?: (polls: number, time: VirtualTime) => Promise<Head>;
+  /** Default: nodes show one. */
+  readonly genesisHash?: Chain['genesisHash'];
 }
 
 /** Returns the block with this number. */
@@ -48,6 +50,7 @@ export async function createModelWatcher({
   networkType = 'evm',
   timersOf = ({ timers }) => timers,
   head = async (polls) => blockNumbered(polls),
+  genesisHash = async () => '0xours',
 }: ModelWatcherOptions = {}): Promise<ModelWatcher> {
   const { store } = await openStore(`sqlite:${join(await temporaryFolder(), 'relayer.db')}`, { log: silentLog });
   const { network: ofRelayer, address } = modelRelayer('r1', {});
@@ -57,7 +60,7 @@ export async function createModelWatcher({
   const chain: Chain = {
     ...createModelChain(network, address, createRandom(1)).connect().chain,
     network,
-    genesisHash: async () => '0xours',
+    genesisHash,
     expectGenesis: () => undefined,
     foreignGenesis: () => null,
     head() {

@@ -122,14 +122,18 @@ export function createEvmChain(options: EvmChainOptions): EvmChain {
     receiversOf: (content) => receiversOf(onNetwork('evm', content)),
     isUnsequenced: () => false,
     async genesisHash() {
-      const genesis = agreedIdentity((await rpc.opinions(questions.anchor(genesisAnchor)).catch(noneIfRefused)) ?? []);
-      if (genesis !== null) return genesis;
+      const genesis = agreedIdentity(rpc, (await rpc.opinions(questions.anchor(genesisAnchor)).catch(noneIfRefused)) ?? []);
+      if (genesis !== 'none') return genesis === 'unproved' ? null : genesis.hash;
       const { number } = await rpc.ask(questions.head());
       const height = number > anchorDepth ? number - anchorDepth : number;
-      const anchor = agreedIdentity(await rpc.opinions(questions.anchor(anchorAt(height))));
-      if (anchor === null) throw nodeUnavailable(null);
-      log.warn({ network: network.name, anchor }, 'no RPC node shows the genesis block; a later block identifies the chain in its place');
-      return anchor;
+      const anchor = agreedIdentity(rpc, await rpc.opinions(questions.anchor(anchorAt(height))));
+      if (anchor === 'none') throw nodeUnavailable(null);
+      if (anchor === 'unproved') return null;
+      log.warn(
+        { network: network.name, anchor: anchor.hash },
+        'no RPC node shows the genesis block; a later block identifies the chain in its place',
+      );
+      return anchor.hash;
     },
     async head() {
       const block = await rpc.askHead(questions.head());

@@ -8,7 +8,7 @@ import { type First, nonceAnswer } from '../rpc/endpoint-selector.js';
 import { NodeError, nodeUnavailable } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { isStatePruned } from './dialect.js';
-import { questions, type Use } from './questions.js';
+import { type BlockUses, questions } from './questions.js';
 import type { Receipts } from './receipts.js';
 
 /** Maximum number of blocks that one search scans if nodes have pruned the state that a binary search needs. The next one goes on. */
@@ -124,8 +124,10 @@ async function scanBack(
     else blocks.push(next);
   }
   for (let at = 0; at < blocks.length; at += blocksPerBatch) {
-    const found = (await usesIn(deps, account, blocks.slice(at, at + blocksPerBatch))).flat().find((use) => use.nonce === nonce);
-    if (found !== undefined) return found;
+    for (const uses of await usesIn(deps, account, blocks.slice(at, at + blocksPerBatch))) {
+      const found = uses.find(nonce);
+      if (found !== null) return found;
+    }
   }
   if (next < from) {
     scans.delete(key);
@@ -140,18 +142,24 @@ async function usesIn(
   { rpc, chainId, memory, receipts, first }: SearchDeps,
   account: string,
   blocks: readonly bigint[],
-): Promise<readonly (readonly Use[])[]> {
+): Promise<readonly BlockUses[]> {
   const keyOf = (block: bigint): string => `transactions of ${account} in block ${block}, ${first}`;
   const unread = blocks.filter((block) => !memory.has(keyOf(block)));
   const answers = rpc.batch(
     unread.map((block) => questions.usesInBlock(chainId, block, account)),
     { first },
   );
-  const readOne = async (block: bigint): Promise<readonly Use[]> => {
+  const readOne = async (block: bigint): Promise<BlockUses> => {
     const answer = (await answers)[unread.indexOf(block)];
     if (answer === undefined || 'error' in answer) throw nodeUnavailable(answer?.error);
-    for (const use of answer.result) receipts.noteSource(use, answer.by ?? undefined);
-    return answer.result;
+    return {
+      find(nonce) {
+        const use = answer.result.find(nonce);
+        if (use !== null) receipts.noteSource(use, answer.by ?? undefined);
+        return use;
+      },
+      isEmpty: answer.result.isEmpty,
+    };
   };
   return Promise.all(blocks.map((block) => memory.recall(keyOf(block), () => readOne(block))));
 }

@@ -15,6 +15,14 @@ export interface Use extends SenderUse {
   readonly nonce: bigint;
 }
 
+/** A block's uses of an account's nonces. */
+export interface BlockUses {
+  /** Returns the use of this nonce; null: there is none, or its signature does not prove it. */
+  find(nonce: bigint): Use | null;
+  /** True if none of the first uses is proved. */
+  isEmpty(): boolean;
+}
+
 /** What the fee history of a node shows. */
 export interface FeeHistoryAnswer {
   readonly nextBaseFeeWei: bigint;
@@ -124,12 +132,12 @@ export const questions = {
   usesInBlock: question({
     method: 'eth_getBlockByNumber',
     params: (_chainId: bigint, height: bigint, _account: string) => [quantityOf(height), true],
-    read: (result, chainId, height, account): readonly Use[] => usesFrom(result, chainId, height, account),
+    read: (result, chainId, height, account): BlockUses => usesFrom(result, chainId, height, account),
     asks: 'head',
     decides: 'a final state',
     fallback: 'the search stops; a later head searches again',
     // A node may leave out a transaction, or change it so that its signature proves nothing.
-    isEmpty: (uses) => uses.length === 0,
+    isEmpty: (uses) => uses.isEmpty(),
   }),
   pricesInBlock: question({
     method: 'eth_getBlockByNumber',
@@ -375,9 +383,9 @@ function amountFrom(value: unknown): bigint | null {
 
 /**
  * Reads the account's transactions in a block. Those whose signatures do not prove the sender are left out, and what other senders have
- * there may be anything.
+ * there may be anything. Signatures are checked only where a nonce is looked for: a block may hold very many.
  */
-function usesFrom(result: unknown, chainId: bigint, height: bigint, account: string): readonly Use[] {
+function usesFrom(result: unknown, chainId: bigint, height: bigint, account: string): BlockUses {
   const wanted = account.toLowerCase();
   const { number, hash: blockHash, timestamp, transactions } = objectFrom(result, 'block');
   if (quantityFrom(number, 'block number') !== height) throw new MalformedAnswerError('block of another number');
@@ -385,24 +393,53 @@ function usesFrom(result: unknown, chainId: bigint, height: bigint, account: str
   const timeMs = seconds === null ? null : Number(seconds) * 1_000;
   const at = { blockNumber: height, blockHash: hashFrom(blockHash, 'block hash'), timeMs };
   const readable = listFrom(transactions, 'transactions').filter((one): one is Answer => typeof one === 'object' && one !== null);
-  const sent = readable.flatMap((transaction): readonly Use[] => {
-    if (typeof transaction.from !== 'string' || transaction.from.toLowerCase() !== wanted) return [];
+  const sent = readable.filter(({ from }) => typeof from === 'string' && from.toLowerCase() === wanted);
+  const known = new Map<bigint, Use | null>();
+  const isAuthorized = (one: unknown): boolean => authorityFrom(one, chainId)?.account.toLowerCase() === wanted;
+  const authorizationsIn = ({ authorizationList }: Answer): readonly unknown[] =>
+    Array.isArray(authorizationList) ? authorizationList : [];
+
+  function senderOf(transaction: Answer): ProvedTransaction | null {
     const sender = senderFrom(transaction, chainId);
-    return sender?.account.toLowerCase() === wanted ? [{ hash: sender.hash, nonce: sender.nonce, does: doesWhat(sender), ...at }] : [];
-  });
-  const authorized = readable.flatMap((transaction): readonly Use[] => {
-    const { authorizationList, hash } = transaction;
-    if (!Array.isArray(authorizationList) || typeof hash !== 'string' || !/^0x[0-9a-f]{64}$/i.test(hash)) return [];
-    return authorizationList.slice(0, maxAuthorizations).flatMap((one) => {
-      const authority = authorityFrom(one, chainId);
-      return authority?.account.toLowerCase() === wanted
-        ? [{ hash: hash.toLowerCase(), nonce: authority.nonce, does: () => false, ...at }]
-        : [];
-    });
-  });
-  // An authorization whose nonce a transaction used was void.
-  return [...sent, ...authorized];
+    return sender?.account.toLowerCase() === wanted ? sender : null;
+  }
+
+  function find(nonce: bigint): Use | null {
+    const hasNonce = (one: unknown): boolean => amountFrom(Object(one).nonce) === nonce;
+    for (const transaction of sent.filter(hasNonce).slice(0, maxProofs)) {
+      const sender = senderOf(transaction);
+      if (sender !== null) return { hash: sender.hash, nonce, does: doesWhat(sender), ...at };
+    }
+    // An authorization whose nonce a transaction used was void.
+    let proofs = 0;
+    for (const transaction of readable) {
+      const { hash } = transaction;
+      if (typeof hash !== 'string' || !/^0x[0-9a-f]{64}$/i.test(hash)) continue;
+      for (const one of authorizationsIn(transaction).filter(hasNonce)) {
+        proofs += 1;
+        if (proofs > maxProofs) return null;
+        if (isAuthorized(one)) return { hash: hash.toLowerCase(), nonce, does: () => false, ...at };
+      }
+    }
+    return null;
+  }
+
+  return {
+    find(nonce) {
+      const use = known.get(nonce) ?? (known.has(nonce) ? null : find(nonce));
+      known.set(nonce, use);
+      return use;
+    },
+    isEmpty: () =>
+      sent.slice(0, maxFirstProofs).every((one) => senderOf(one) === null) &&
+      !readable.flatMap(authorizationsIn).slice(0, maxFirstProofs).some(isAuthorized),
+  };
 }
+
+/** The signatures that are checked for one nonce. A block holds fewer authorizations for the same one, unless it is made up. */
+const maxProofs = 4_000;
+/** Only whether another endpoint is asked, too, depends on these. */
+const maxFirstProofs = 16;
 
 /** Compares contents with a transaction by what its hash has proved. */
 function doesWhat({ to, valueWei, data }: ProvedTransaction): Use['does'] {
@@ -410,9 +447,6 @@ function doesWhat({ to, valueWei, data }: ProvedTransaction): Use['does'] {
   return (content) =>
     content.network === 'evm' && hexOf(content.to) === to && content.valueWei === valueWei && hexOf(content.data) === data;
 }
-
-/** More authorizations do not fit into a block. */
-const maxAuthorizations = 2_000;
 
 function feeHistoryFrom(result: unknown): FeeHistoryAnswer {
   const answer = objectFrom(result, 'fee history');

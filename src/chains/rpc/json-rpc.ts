@@ -3,6 +3,7 @@ import { type Answer, isNestedOver, nodeText } from './answer.js';
 import type { HttpResponse, RpcTarget } from './http-client.js';
 import type { Position } from './lag-tracker.js';
 import { MalformedAnswerError, NodeError, TransportError } from './node-error.js';
+import { parseAnswer } from './parse-answer.js';
 
 /** By position, by name, or null for a method that takes none and may reject even an empty list. */
 export type RpcParams = readonly unknown[] | Readonly<Record<string, unknown>> | null;
@@ -197,7 +198,7 @@ function readItem<T>({ result }: Answer, call: RpcCall<T>, host: string, respons
 
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseAnswer(text);
   } catch {
     return null;
   }

@@ -70,7 +70,7 @@ export interface Rpc {
 }
 
 /** Two of them outvote the third. */
-const maxOpinions = 3;
+export const maxOpinions = 3;
 /** Gateways reject bodies over a megabyte. */
 const maxBatchCharacters = 512 * 1024;
 

@@ -4,6 +4,7 @@ import { Agent, buildConnector, WebSocket } from 'undici';
 import { orAborted, startDeadline, TimeoutError } from '../../core/work/abort.js';
 import { codeOf, connectTimeoutMs, type HttpClient, type HttpClientOptions, type HttpResponse, maxResponseBytes } from './http-client.js';
 import { TransportError } from './node-error.js';
+import { parseAnswer } from './parse-answer.js';
 
 /** geth writes an answer in fragments of 1 KiB. */
 const maxFragments = 65_536;
@@ -248,7 +249,7 @@ function idOf(text: string): number | 'news' | 'none' {
   const [, digits] = idPattern.exec(text) ?? [];
   if (digits !== undefined) return Number(digits);
   try {
-    const message: unknown = JSON.parse(text);
+    const message: unknown = parseAnswer(text);
     const { id, method } = Object((Array.isArray(message) ? message : [message]).find(hasId) ?? message) as Record<string, unknown>;
     if (typeof id === 'number') return id;
     return typeof method === 'string' ? 'news' : 'none';

@@ -70,9 +70,9 @@ export function createSolanaChain(options: SolanaChainOptions): Chain {
     receiversOf: (content, account) => paidAccounts(baseOf(onNetwork('solana', content), account).message),
     isUnsequenced: () => true,
     async genesisHash() {
-      const genesis = agreedIdentity(await rpc.opinions(questions.genesis()));
-      if (genesis === null) throw nodeUnavailable(null);
-      return genesis;
+      const genesis = agreedIdentity(rpc, await rpc.opinions(questions.genesis()));
+      if (genesis === 'none') throw nodeUnavailable(null);
+      return genesis === 'unproved' ? null : genesis.hash;
     },
     head: readHead,
     async balanceOf(account) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { evmDialect } from '../../../src/chains/evm/dialect.js';
-import { anchorAt, questions } from '../../../src/chains/evm/questions.js';
+import { anchorAt, type BlockUses, questions } from '../../../src/chains/evm/questions.js';
 import type { RpcCall } from '../../../src/chains/rpc/json-rpc.js';
 import { NodeError } from '../../../src/chains/rpc/node-error.js';
 import { createRpc } from '../../../src/chains/rpc/rpc.js';
@@ -91,6 +91,9 @@ async function rpcOf(test: TestContext, ...nodes: readonly ((request: AskedReque
   return rpc;
 }
 
+/** What can be compared of an answer. */
+const shown = (answer: unknown): unknown => (!Array.isArray(answer) && 'find' in Object(answer) ? (answer as BlockUses).find(0n) : answer);
+
 describe('questions to nodes', () => {
   for (const [name, [asked, good]] of Object.entries(samples)) {
     it(`questions to nodes: ${name}: an odd answer of one endpoint is never the answer`, async (test) => {
@@ -113,7 +116,7 @@ describe('questions to nodes', () => {
           return answering(request, () => (answer === null ? undefined : answer));
         };
         const both = await rpcOf(test, odd, (request) => answering(request, ({ method }) => (method === 'eth_chainId' ? '0x7a69' : good)));
-        assert.deepEqual(await both.ask(asked, { first: 'head' }), expected, `${name}: ${oddity}`);
+        assert.deepEqual(shown(await both.ask(asked, { first: 'head' })), shown(expected), `${name}: ${oddity}`);
       }
     });
   }

@@ -112,6 +112,35 @@ it('second opinion: a network whose endpoints serve different chains waits until
   assert.equal(await chain.genesisHash(), ours);
 });
 
+it('second opinion: one endpoint alone does not choose the chain that is remembered while another one is silent', async (test) => {
+  let isAway = true;
+  const liar = await genesisNode(test, () => theirs);
+  const silent = () =>
+    startFakeNode(test, (request) =>
+      isAway
+        ? 'hang up'
+        : answering(request, ({ method, params }) =>
+            method === 'eth_getBlockByNumber' ? { ...block(params[0] === '0x0' ? 0 : 7), hash: ours } : null,
+          ),
+    );
+  const honest = [await silent(), await silent()];
+  for (const others of [honest.slice(1), honest]) {
+    isAway = true;
+    const { chain } = openChain(test, [liar.url, ...others.map(({ url }) => url)]);
+    assert.equal(await chain.genesisHash(), null);
+    isAway = false;
+    if (others.length > 1)
+      await waitFor('the chain of most', async () => ((await chain.genesisHash().catch(() => null)) === ours ? true : undefined));
+    else
+      await waitFor('the endpoints to differ', () =>
+        chain.genesisHash().then(
+          () => undefined,
+          (error: Error) => (/serve different chains/.test(error.message) ? true : undefined),
+        ),
+      );
+  }
+});
+
 it('second opinion: a node that is only slow at the first start is not one without block 0', async (test) => {
   let isSlow = true;
   const node = await startFakeNode(test, (request) =>

@@ -38,7 +38,10 @@ export interface NodeCalls {
 /** A network's chain. Methods that call a node throw DomainError `NODE_UNAVAILABLE` if no node is reachable. */
 export interface Chain extends RequestChain, LaneChain {
   readonly network: Network;
-  genesisHash(): Promise<string>;
+  /**
+   * The block that identifies the chain, as most of the endpoints show it. Null: too few of them answer to tell; it is asked for again.
+   */
+  genesisHash(): Promise<string | null>;
   /** From now on uses only nodes with this genesis block; every new connection verifies it. */
   expectGenesis(hash: string): void;
   /** Returns the genesis block of a node if every node was left out because it has another one; else null. */
