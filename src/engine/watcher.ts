@@ -6,13 +6,13 @@ import type { Directory } from '../core/ports/directory.js';
 import type { RecordRelayerState } from '../core/ports/record-event.js';
 import type { LaneChanges, LaneReads } from '../core/ports/store/lanes.js';
 import type { StoreFor } from '../core/ports/store/store.js';
-import { chainKeyOf } from '../core/records/network.js';
 import { markRelayers } from '../core/relayer/mark-relayers.js';
 import type { DurationClock } from '../core/work/clock.js';
 import type { Log } from '../core/work/log.js';
 import { type Repeating, repeat } from '../core/work/repeat.js';
 import type { Timers } from '../core/work/timers.js';
 import { createLoggedStillness } from './lane/stillness.js';
+import { createRememberedChain } from './remember-chain.js';
 
 /** The state of a network, for readiness. */
 export interface NetworkHealth {
@@ -76,9 +76,6 @@ export interface WatcherDeps {
   readonly log: Log;
 }
 
-/** The chain is asked for again after this time if too few nodes told it. */
-const genesisRetryMs = 10_000;
-
 /** Nodes that announce heads make the watcher poll at most this often. */
 const announcedPollsMs = 200;
 
@@ -92,6 +89,7 @@ const lanesPerTurn = 50;
  */
 export function createWatcher({ chain, store, directory, recordRelayerState, timers, clock, log }: WatcherDeps): Watcher {
   const { network } = chain;
+  const remembered = createRememberedChain(chain, store, clock, log);
   const stillness = createLoggedStillness(clock, network, log);
   // Four polls per block are soon enough, but not more than one per 100 ms and not less than one per 4 s. Solana's blocks are so fast that
   // one poll each is enough, and its public nodes limit the rate.
@@ -100,15 +98,10 @@ export function createWatcher({ chain, store, directory, recordRelayerState, tim
   const restingIntervalMs = Math.min(15_000, Math.max(1_000, network.averageBlockTimeMs));
   const members = new Map<string, Watched>();
   const pace = createPace(timers, Math.min(intervalMs, announcedPollsMs));
-  const genesisPace = createPace(timers, genesisRetryMs);
   /** Only the lanes that are open: thousands of relayers may have nothing to do. */
   const listeners = new Set<HeadListener>();
   let head: Head | null = null;
   let problem: { readonly detail: string; readonly shown: string } | null = null;
-  /** Null: it is not stored yet. */
-  let genesis: string | null = null;
-  /** Too few nodes told the chain. */
-  let isUnproved = false;
   let disabledReason: string | null = null;
   /** Null before the start and after the stop. */
   let polling: Repeating | null = null;
@@ -133,7 +126,7 @@ export function createWatcher({ chain, store, directory, recordRelayerState, tim
     isWanted = false;
     try {
       isReading = true;
-      if (genesis === null && (!isUnproved || genesisPace.isDue())) await storeGenesis();
+      await remembered.look();
       head = await chain.head();
       isReading = false;
       stillness.see(head);
@@ -170,32 +163,13 @@ export function createWatcher({ chain, store, directory, recordRelayerState, tim
     if (polling !== null && !areAllResting() && pace.isDue()) polling.wake();
   }
 
-  /** Makes sure that only nodes of the stored chain are used. The first poll at which most of the nodes show it stores it. */
-  async function storeGenesis(): Promise<void> {
-    const key = chainKeyOf(network);
-    const stored = await store.read.genesisHash(key);
-    const known = stored ?? (await chain.genesisHash());
-    if (known === null) {
-      if (!isUnproved)
-        log.warn(
-          { network: network.name },
-          'too few RPC nodes answer to tell which chain they serve; it is remembered once most of them do',
-        );
-      isUnproved = true;
-      return;
-    }
-    if (stored === undefined) await store.commit([store.change.insertChain(key, known)]);
-    genesis = known;
-    chain.expectGenesis(known);
-  }
-
   /** On another chain the same nonces mean something else. */
   async function disableIfOtherChain(): Promise<void> {
     const foreign = chain.foreignGenesis();
     if (foreign === null || disabledReason !== null) return;
-    disabledReason = `the RPC nodes serve a different chain: the genesis block is now ${foreign}, not ${genesis}; nothing is sent until they serve the earlier chain again`;
+    disabledReason = `the RPC nodes serve a different chain: the genesis block is now ${foreign}, not ${remembered.genesis()}; nothing is sent until they serve the earlier chain again`;
     log.error(
-      { network: network.name, genesis: foreign, expected: genesis },
+      { network: network.name, genesis: foreign, expected: remembered.genesis() },
       'the RPC nodes serve a different chain than before; the relayers of this network are disabled',
     );
     await mark(disabledReason);
@@ -237,7 +211,7 @@ export function createWatcher({ chain, store, directory, recordRelayerState, tim
       const stopped = polling?.stop();
       polling = null;
       pace.stop();
-      genesisPace.stop();
+
       await stopped;
     },
     health: () => ({

@@ -286,8 +286,8 @@ interface Estimated {
 
 /**
  * Estimates with as few calls as possible. A transfer that costs the minimum runs no code, for any amount, and an estimate holds until the
- * next block; both are remembered until then. The higher of two estimates counts, unless a third one contradicts it: gas that is not used costs nothing, and with too
- * little the transaction would revert.
+ * next block; both are remembered until then. The higher of two estimates counts, unless a third one contradicts it: gas that is not used
+ * costs nothing, and with too little the transaction would revert.
  */
 export async function estimateFor(deps: DraftDeps, account: string, content: EvmContent, isFirst: boolean): Promise<Estimated> {
   const question = simulatedCallOf(account, content);

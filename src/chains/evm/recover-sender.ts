@@ -73,7 +73,7 @@ const highestS = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b2
 
 /**
  * Recovers the account that signed a digest. Throws for an `s` in the upper half, which no block contains (EIP-2, EIP-7702): anyone can make
- * it from a valid signature, so it would show a transaction of ours as another one, with another hash.
+ * such a signature from a valid one, which would show a transaction of ours under another hash.
  */
 function signerOf(digest: Uint8Array, r: bigint, s: bigint, isOdd: boolean): string {
   if (s > highestS) throw new Error('s is in the upper half');

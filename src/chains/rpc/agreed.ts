@@ -2,8 +2,8 @@ import { DomainError } from '../../core/errors/errors.js';
 import { maxOpinions, type Rpc } from './rpc.js';
 
 /**
- * What endpoints show as the block that identifies the chain. `none`: none of them has it; `unproved`: so many have not answered that the
- * answers may be another chain's.
+ * What endpoints show as the block that identifies the chain. `none`: none of them has it; `unproved`: others have not answered, and might
+ * show another chain.
  */
 export type Identity = { readonly hash: string } | 'none' | 'unproved';
 

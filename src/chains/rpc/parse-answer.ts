@@ -1,4 +1,4 @@
-/** Shorter texts are read at once, whatever they hold. */
+/** Shorter texts are read at once. */
 const longText = 256 * 1024;
 /** The receipts of a full block have fewer values than this in lists and objects. */
 const maxValues = 3_000_000;

@@ -1,12 +1,12 @@
 /** Gives each of many its turn, some at a time, so that what comes to nothing at each turn does not keep the others from theirs. */
 export interface Turns {
-  /** Returns those whose turn it is: first the ones that had none since all others had one, in the given order. */
+  /** Returns the items whose turn it is, in the given order. Each has one turn before any has two. */
   next<T>(items: readonly T[], nameOf: (item: T) => string): readonly T[];
 }
 
 /** Creates turns for at most this many at a time. */
 export function createTurns(most: number): Turns {
-  /** The names of those that had a turn in this round. */
+  /** The names of the items that had their turn in this round. */
   let had: ReadonlySet<string> = new Set();
   return {
     next(items, nameOf) {
