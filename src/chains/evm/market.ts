@@ -123,8 +123,8 @@ export function createMarket({ rpc, memory, isEip1559, ownBids, nowMs }: MarketD
   }
 
   /**
-   * The base fee of the next block, by the newest one. If an opinion contradicts that block, the blocks of several endpoints count: that of
-   * most, or both of two.
+   * The base fee of the next block, by the newest one. If an opinion contradicts that block, the blocks of several endpoints count: what
+   * most show, or both of two.
    */
   async function nextBaseFees(said: bigint | null, opinions: readonly bigint[]): Promise<Both> {
     const isFit = opinions.length > 0 && opinions.every((one) => one <= (said ?? 0n) * fitFactor && one * fitFactor >= (said ?? 0n));

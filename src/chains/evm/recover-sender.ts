@@ -72,8 +72,8 @@ export function senderFrom(transaction: Answer, chainId: bigint): ProvedTransact
 const highestS = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n;
 
 /**
- * Recovers the account that signed a digest. Throws for an `s` in the upper half, which no block contains (EIP-2, EIP-7702): anyone can make
- * such a signature from a valid one, which would show a transaction of ours under another hash.
+ * Recovers the account that signed a digest. Throws for an `s` in the upper half, which no block contains (EIP-2, EIP-7702). Such a
+ * signature can be made from a valid one without the key, and would show a transaction of ours under another hash.
  */
 function signerOf(digest: Uint8Array, r: bigint, s: bigint, isOdd: boolean): string {
   if (s > highestS) throw new Error('s is in the upper half');
