@@ -8,6 +8,7 @@ import type { SolanaContent, SolanaDraft } from '../../core/records/solana.js';
 import type { BlockMemory } from '../../core/work/block-memory.js';
 import type { CallOptions } from '../rpc/call-router.js';
 import type { Denials } from '../rpc/denials.js';
+import { judgedTwice } from '../rpc/judged-twice.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { systemProgram } from './address.js';
 import { namedFeeLamports } from './compute-budget.js';
@@ -20,7 +21,7 @@ import { type Pricing, priceAttempt, type RecentMessages } from './price-attempt
 import { questions } from './questions.js';
 import { mustStay, readTransaction } from './read-transaction.js';
 import { judge } from './rules.js';
-import { judgedTwice, patientRefusal } from './verdict.js';
+import { patientRefusal } from './verdict.js';
 import { base64From, type Message, messageBytes, type TableLookup } from './wire.js';
 
 export interface DraftDeps {
@@ -123,12 +124,13 @@ async function accountsRefusal(rpc: Rpc, pricing: Pricing): Promise<Refusal | nu
   const { tables } = message;
   const policies = onNetwork('solana', relayer.policies);
   if (tables.length === 0 || !restrictsAccounts(policies)) return null;
-  const judged = await judgedTwice<{ readonly isAllowed: true }>(async (options) => {
+  const lookUp = async (options: CallOptions): Promise<{ readonly isAllowed: true } | Refusal> => {
     const found = await lookUpAccounts(rpc, tables, slot, options);
     if ('problem' in found) return patientRefusal(`the transaction ${found.problem}`, pricing);
     const problem = disallowedAmong(found, relayer.address, policies);
     return problem === null ? { isAllowed: true } : { refused: 'not_allowed', sentence: `the transaction ${problem}`, lasting: true };
-  });
+  };
+  const judged = await judgedTwice(rpc, lookUp, (first) => first);
   return 'refused' in judged ? judged : null;
 }
 

@@ -72,7 +72,7 @@ export async function priceAttempt(rpc: Rpc, market: Market, recent: RecentMessa
   if (asked === null) return isFixed || recent.add(message) ? priced(message, baseFee) : sameRefusal;
 
   const marketPrice = await asked;
-  const minLimit = budget.unitLimit ?? limitFor(simulation.unitsConsumed, unitLimitOf(message, budget));
+  const minLimit = budget.unitLimit ?? Math.max(...simulation.unitsConsumed.map((units) => limitFor(units, unitLimitOf(message, budget))));
   const maxLimit = budget.unitLimit ?? Math.min(maxUnitLimit, minLimit + unitLimitRange - 1);
   for (let draws = 0; draws < maxDraws; draws += 1) {
     const unitLimit = recent.drawLimit(minLimit, maxLimit + 1);

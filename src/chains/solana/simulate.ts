@@ -1,8 +1,9 @@
 import type { Refusal } from '../../core/ports/chain/drafts.js';
-import { max } from '../../core/records/bigints.js';
+import { max, min } from '../../core/records/bigints.js';
 import { onNetwork } from '../../core/records/on-network.js';
 import type { Relayer } from '../../core/records/relayer.js';
 import type { CallOptions } from '../rpc/call-router.js';
+import { isNear, judgedTwice, type Third } from '../rpc/judged-twice.js';
 import { NodeError, nodeUnavailable } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { forbiddenChangeAfter } from './account-changes.js';
@@ -10,7 +11,7 @@ import { excessOf, impliesFee, maxFeeOf, namedFeeLamports } from './compute-budg
 import { errorName, failureSentence, type TransactionError } from './failure.js';
 import { questions } from './questions.js';
 import type { Simulation } from './read-simulation.js';
-import { judgedTwice, patientRefusal, type Waiting } from './verdict.js';
+import { patientRefusal, type Waiting } from './verdict.js';
 import { base64From, type Message, messageBytes, unsignedTransactionBytes } from './wire.js';
 
 /** What to simulate. */
@@ -24,8 +25,10 @@ export interface SimulationRequest extends Waiting {
 }
 
 /** A simulation that succeeded, and what the message costs. */
-export interface Simulated extends Simulation {
+export interface Simulated extends Omit<Simulation, 'unitsConsumed'> {
   readonly feeLamports: bigint;
+  /** What each endpoint says that counts; null: it does not report it. */
+  readonly unitsConsumed: readonly (bigint | null)[];
 }
 
 /** Failures that end by themselves: a lock is released, a block has room again. */
@@ -54,13 +57,13 @@ const earlyFailures: readonly string[] = [
 
 /**
  * Simulates an unsigned message on the newest state, including unconfirmed blocks, so it sees transactions sent just before. Refuses
- * account changes that the policies do not allow, and a fee above the maximum. Two endpoints must agree on what ends a transaction. Throws
- * `NODE_UNAVAILABLE`, also if the node does not know the blockhash, because it may lag.
+ * account changes that the policies do not allow, and a fee above the maximum. Two endpoints must agree on what refuses it, if two work;
+ * one is enough to show a change. Throws `NODE_UNAVAILABLE`, also if no node knows the blockhash, because each may lag.
  */
 export function simulate(rpc: Rpc, request: SimulationRequest): Promise<Simulated | Refusal> {
   const { message, slot, relayer } = request;
   const policies = onNetwork('solana', relayer.policies);
-  return judgedTwice(async (options) => {
+  const judge = async (options: CallOptions): Promise<Simulated | Refusal> => {
     const answer = await simulateChanges(rpc, request, options);
     if ('refused' in answer) return answer;
     const named = namedFeeLamports(message);
@@ -68,10 +71,40 @@ export function simulate(rpc: Rpc, request: SimulationRequest): Promise<Simulate
     const reported = answer.feeLamports ?? (impliesFee(message) ? named : await readFee(rpc, message, slot, options));
     const feeLamports = max(reported, named);
     const maxFee = maxFeeOf(policies, message);
-    if (feeLamports <= maxFee) return { ...answer, feeLamports };
+    if (feeLamports <= maxFee) return { ...answer, unitsConsumed: [answer.unitsConsumed], feeLamports };
     // The message does not imply this fee. The only endpoint cannot confirm it, so it must last.
     return { ...feeRefusal(feeLamports, maxFee, policies), ...(rpc.isSingle() ? { lasting: false, isDoubted: true } : {}) };
-  });
+  };
+  return judgedTwice(rpc, judge, together);
+}
+
+/**
+ * What two simulations mean together. Too few units fail on chain, so the higher counts, unless a third endpoint contradicts it. The
+ * account has what the more favourable one says: neither alone keeps a transaction waiting for funds.
+ */
+async function together(first: Simulated, second: Simulated, third: Third<Simulated>): Promise<Simulated> {
+  const [one = null] = first.unitsConsumed;
+  const [other = null] = second.unitsConsumed;
+  return {
+    ...first,
+    feeLamports: min(first.feeLamports, second.feeLamports),
+    unitsConsumed: one === null || other === null || isNear(one, other) ? [one, other] : await likeThird(one, other, third),
+    after: higherOf(first.after, second.after),
+    spentLamports: first.spentLamports === null || second.spentLamports === null ? null : min(first.spentLamports, second.spentLamports),
+  };
+}
+
+/** Which of two counts of units, far apart, a third endpoint confirms; both if it confirms neither, or none works. */
+async function likeThird(one: bigint, other: bigint, third: Third<Simulated>): Promise<readonly bigint[]> {
+  const [word] = await third();
+  const units = word === undefined || 'refused' in word ? undefined : word.unitsConsumed[0];
+  const like = units == null ? [] : [one, other].filter((count) => isNear(count, units));
+  return units == null || like.length === 0 ? [one, other] : [...like, units];
+}
+
+function higherOf(first: Simulated['after'], second: Simulated['after']): Simulated['after'] {
+  if (first === null || second === null) return null;
+  return second.lamports > first.lamports ? second : first;
 }
 
 /**
@@ -80,7 +113,11 @@ export function simulate(rpc: Rpc, request: SimulationRequest): Promise<Simulate
  */
 export async function whyUnsafe(rpc: Rpc, message: Message, relayer: Relayer): Promise<Refusal | null> {
   const request = { message, slot: 0n, relayer, isDeniedLong: () => true, hasAnyBlockhash: true };
-  const answer = await judgedTwice((options) => simulateChanges(rpc, request, options));
+  const answer = await judgedTwice(
+    rpc,
+    (options) => simulateChanges(rpc, request, options),
+    (first) => first,
+  );
   return 'refused' in answer ? answer : null;
 }
 

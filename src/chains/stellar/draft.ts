@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { xdr } from '@stellar/stellar-sdk';
 import type { DraftRequest, Refusal } from '../../core/ports/chain/drafts.js';
 import { min } from '../../core/records/bigints.js';
@@ -7,6 +8,7 @@ import type { StellarPolicies } from '../../core/records/relayer.js';
 import type { StellarBid, StellarDraft, StellarFeeBumpContent, StellarOperationsContent } from '../../core/records/stellar.js';
 import type { Attempt } from '../../core/records/transaction.js';
 import type { Clock } from '../../core/work/clock.js';
+import type { Denials } from '../rpc/denials.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { withSecondWord } from '../rpc/second-word.js';
 import { lockedOf, readAccount, whyPowerless } from './account.js';
@@ -15,7 +17,7 @@ import { accountOf } from './address.js';
 import type { Broadcaster } from './broadcast.js';
 import { minOutbiddingStroops } from './fee-rules.js';
 import type { Market } from './market.js';
-import { findMemoRequired } from './memo-required.js';
+import { memoRefusal } from './memo-required.js';
 import { nativeOutflowStroops } from './outflow.js';
 import { fillerOf, isContractOperation } from './own-content.js';
 import { whyForbidden } from './policy.js';
@@ -103,6 +105,8 @@ export interface DraftDeps {
   readonly networkId: Buffer;
   readonly broadcaster: Broadcaster;
   readonly clock: Clock;
+  /** The contract calls about which endpoints differ. */
+  readonly apart: Denials;
 }
 
 /** The inputs of one draft. */
@@ -137,8 +141,6 @@ function lateRefusal({ network: { averageBlockTimeMs }, clock }: DraftDeps, maxT
   return { refused: 'outdated', sentence, lasting: false };
 }
 
-const noMemoNeeded = { answer: null, isDoubted: false };
-
 /** What ends a transaction needs the word of two endpoints. */
 function lastingUnless(isDoubted: boolean): Pick<Refusal, 'lasting' | 'isDoubted'> {
   return isDoubted ? { lasting: false, isDoubted } : { lasting: true };
@@ -171,16 +173,15 @@ async function draftOwn(drafting: Drafting, content: StellarOperationsContent): 
   const { maxFeeStroops } = content;
   const maxResourceFeeStroops = feeLimitOf({ policies, maxFeeStroops }) - minStroops;
   const hasMemo = xdr.Memo.fromXdr(memo, 'base64').type !== 'memoNone';
+  const areLongApart = () => drafting.apart.isLong(contentKey(content));
   const [ready, bidPerOperationStroops, memoRequired] = await Promise.all([
-    isContract ? simulate(rpc, content, payer.sequence + 1n, maxResourceFeeStroops, policies) : null,
+    isContract ? simulate(rpc, content, { sequence: payer.sequence + 1n, maxResourceFeeStroops, policies, areLongApart }) : null,
     market.bidPerOperationStroops(isContract),
-    hasMemo || !policies.checkMemoRequired ? noMemoNeeded : findMemoRequired(rpc, content.operations),
+    hasMemo || !policies.checkMemoRequired ? null : memoRefusal(rpc, content.operations),
   ]);
-  if (memoRequired.answer !== null) {
-    const sentence = `account ${memoRequired.answer} requires a memo (SEP-29), and the transaction has none`;
-    return { refused: 'not_allowed', sentence, ...lastingUnless(memoRequired.isDoubted) };
-  }
+  if (memoRequired !== null) return memoRequired;
   if (ready !== null && 'refused' in ready) return ready;
+  if (ready !== null) drafting.apart.forget(contentKey(content));
   const resourceFeeStroops = ready?.resourceFeeStroops ?? 0n;
   const bid = priceAttempt({
     policies,
@@ -216,6 +217,10 @@ async function draftOwn(drafting: Drafting, content: StellarOperationsContent): 
     maxTimeS: lastS,
     costStroops: (isBump ? bid.feeStroops : ownFeeStroops) + nativeOutflowStroops(operations, drafting.payerAddress),
   };
+}
+
+function contentKey({ operations }: StellarOperationsContent): string {
+  return createHash('sha256').update(operations.join()).digest('base64');
 }
 
 /** Base64 XDR of SorobanTransactionData with this resource fee. */

@@ -1,21 +1,28 @@
 import { xdr } from '@stellar/stellar-sdk';
+import type { Refusal } from '../../core/ports/chain/drafts.js';
+import type { CallOptions } from '../rpc/call-router.js';
+import { isRefused, judgedTwice } from '../rpc/judged-twice.js';
 import type { Rpc } from '../rpc/rpc.js';
-import { type Word, withSecondWord } from '../rpc/second-word.js';
 import { addressFromMuxedAccount } from './address.js';
 import { questions } from './questions.js';
 
 /**
- * Returns an account that these operations (base64 XDR) pay although it requires a memo (SEP-29); null if there is none. A muxed address
- * (`M...`) identifies the customer itself. A second endpoint must say the same. Throws `NODE_UNAVAILABLE`.
+ * Refuses if these operations (base64 XDR) pay an account that requires a memo (SEP-29). A muxed address (`M...`) identifies the customer
+ * itself. Two endpoints must say so to end the payment; if two that work differ and no third one decides, it waits: what an exchange gets
+ * without a memo is lost. Throws `NODE_UNAVAILABLE`.
  */
-export async function findMemoRequired(rpc: Rpc, operations: readonly string[]): Promise<Word<string | null>> {
+export async function memoRefusal(rpc: Rpc, operations: readonly string[]): Promise<Refusal | null> {
   const paid = new Set(operations.flatMap((text) => destinationOf(xdr.Operation.fromXdr(text, 'base64').body) ?? []));
-  if (paid.size === 0) return { answer: null, isDoubted: false };
+  if (paid.size === 0) return null;
   const asked = questions.memoRequired([...paid]);
-  return withSecondWord(
-    (options) => rpc.ask(asked, options),
-    (account) => account !== null,
-  );
+  const judge = async (options: CallOptions): Promise<{ readonly needsNone: true } | Refusal> => {
+    const account = await rpc.ask(asked, options);
+    if (account === null) return { needsNone: true };
+    const sentence = `account ${account} requires a memo (SEP-29), and the transaction has none`;
+    return { refused: 'not_allowed', sentence, lasting: true };
+  };
+  const judged = await judgedTwice(rpc, judge, (first) => first);
+  return isRefused(judged) ? judged : null;
 }
 
 /** Returns the destination of a payment to an account that is not muxed. */

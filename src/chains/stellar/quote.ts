@@ -71,7 +71,8 @@ async function readResult({ rpc }: DraftDeps, { relayer, content, sequence }: Wa
   if (content.kind !== 'operations' || sequence === null || !operationsIn(content).some(isContractOperation)) return null;
   const policies = onNetwork('stellar', relayer.policies);
   const limit = feeLimitOf({ policies, maxFeeStroops: content.maxFeeStroops });
-  const simulated = await simulate(rpc, content, sequence, limit, policies);
+  const limits = { sequence, maxResourceFeeStroops: limit, policies, areLongApart: () => true };
+  const simulated = await simulate(rpc, content, limits);
   if (!('refused' in simulated)) return simulated.returned;
   if (simulated.refused === 'rejected') throw nodeUnavailable(new Error(simulated.sentence));
   return null;

@@ -1,11 +1,12 @@
 import { xdr } from '@stellar/stellar-sdk';
 import type { Refusal } from '../../core/ports/chain/drafts.js';
+import { max, min } from '../../core/records/bigints.js';
 import type { StellarPolicies } from '../../core/records/relayer.js';
 import type { StellarOperationsContent } from '../../core/records/stellar.js';
 import type { CallOptions } from '../rpc/call-router.js';
+import { isNear, isRefused, judgedTwice, nearFactor } from '../rpc/judged-twice.js';
 import { NodeError, nodeUnavailable } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
-import { withSecondWord } from '../rpc/second-word.js';
 import { questions } from './questions.js';
 import { restoreBefore } from './restore-before.js';
 import { transactionFrom } from './transaction.js';
@@ -23,30 +24,118 @@ export interface Simulation {
   readonly isFeeDoubted?: true;
 }
 
+/** What a simulation is judged by. */
+export interface SimulationLimits {
+  readonly sequence: bigint;
+  readonly maxResourceFeeStroops: bigint;
+  readonly policies: StellarPolicies;
+  /** True if two endpoints have differed for long in the footprint or the authorization. */
+  readonly areLongApart: () => boolean;
+}
+
+/** How long a contract call waits while two endpoints differ in its footprint or authorization. */
+export const apartForMs = 60_000;
+
 /**
- * Simulates a contract operation and adds the source account's authorization if the content asks for that. Refuses if other addresses must
- * authorize, because they cannot sign later. A lasting refusal, or a resource fee above the limit, fails the transaction, so the answer of
- * another endpoint decides; if there is none, the first one is doubted. Throws `NODE_UNAVAILABLE`.
+ * Simulates a contract operation and adds the source account's authorization if the content asks for that. Refuses if other addresses
+ * must authorize, because they cannot sign later. Two endpoints are asked if two work: a call with too little of anything fails on the
+ * ledger and pays, so the higher amounts count. If they differ in the footprint or the authorization, a third one decides; without one,
+ * the call waits for a while, and then takes the larger. Throws `NODE_UNAVAILABLE`.
  */
-export async function simulate(
-  rpc: Rpc,
-  content: StellarOperationsContent,
-  sequence: bigint,
-  maxResourceFeeStroops: bigint,
-  policies: StellarPolicies,
-): Promise<Simulation | Refusal> {
-  const { answer, isDoubted } = await withSecondWord(
-    (options) => simulateOnce(rpc, content, { sequence, policies }, options),
-    (first) => ('refused' in first ? first.lasting : first.resourceFeeStroops > maxResourceFeeStroops),
+export async function simulate(rpc: Rpc, content: StellarOperationsContent, limits: SimulationLimits): Promise<Simulation | Refusal> {
+  const { maxResourceFeeStroops } = limits;
+  const judge = async (options: CallOptions): Promise<Simulation | Costly | Refusal> => {
+    const answer = await simulateOnce(rpc, content, limits, options);
+    if ('refused' in answer || answer.resourceFeeStroops <= maxResourceFeeStroops) return answer;
+    return { ...refusal('the resource fee is above the limit'), costly: answer };
+  };
+  const answer = await judgedTwice<Simulation>(rpc, judge, async (first, second, third) => {
+    if (isLike(first, second)) return merged(first, second, maxResourceFeeStroops);
+    const [word] = await third();
+    const like = word === undefined || isRefused(word) ? undefined : [first, second].find((one) => isLike(one, word));
+    if (like !== undefined && word !== undefined && !isRefused(word)) return merged(like, word, maxResourceFeeStroops);
+    const [larger, smaller] = sizeOf(second) > sizeOf(first) ? [second, first] : [first, second];
+    if (touchedBy(first) === touchedBy(second) || limits.areLongApart()) return merged(larger, smaller, maxResourceFeeStroops);
+    const sentence = 'RPC endpoints differ in the footprint or the authorization of the contract call';
+    return { refused: 'reverts', sentence: `${sentence}; asking again for ${apartForMs / 1_000} seconds`, lasting: false };
+  });
+  // The price decides about a fee above the limit.
+  if (!isCostly(answer)) return answer;
+  return answer.isDoubted === true ? { ...answer.costly, isFeeDoubted: true } : answer.costly;
+}
+
+/** A refusal for a resource fee above the limit, which ends a transaction. */
+interface Costly extends Refusal {
+  readonly costly: Simulation;
+}
+
+function isCostly(answer: object): answer is Costly {
+  return 'costly' in answer;
+}
+
+/** The amounts of a declaration that the network does not give back if they are too high, and without which the call fails. */
+const amounts = ['instructions', 'diskReadBytes', 'writeBytes'] as const;
+
+/** What a simulation declares. */
+function declaredBy({ sorobanData }: Simulation): xdr.SorobanTransactionData {
+  return xdr.SorobanTransactionData.fromXdr(sorobanData, 'base64');
+}
+
+/** True if two simulations differ in nothing but amounts that may both be right. */
+function isLike(one: Simulation, other: Simulation): boolean {
+  if (touchedBy(one) !== touchedBy(other)) return false;
+  const [{ resources: ofOne }, { resources: ofOther }] = [declaredBy(one), declaredBy(other)];
+  return (
+    amounts.every((amount) => isNear(BigInt(ofOne[amount]), BigInt(ofOther[amount]))) &&
+    isNear(one.resourceFeeStroops, other.resourceFeeStroops)
   );
-  if (!isDoubted) return answer;
-  return 'refused' in answer ? { ...answer, lasting: false, isDoubted: true } : { ...answer, isFeeDoubted: true };
+}
+
+/** What a call does, who authorizes it, and which ledger entries it uses, in any order. */
+function touchedBy(simulation: Simulation): string {
+  const { ext, resources } = declaredBy(simulation);
+  const { readOnly, readWrite } = resources.footprint;
+  const archived: readonly number[] = ext.type === 'resourceExt' ? ext.resourceExt.archivedSorobanEntries : [];
+  const written = readWrite.map((key, index) => `${archived.includes(index) ? 'restored' : 'written'} ${key.toXdr('base64')}`);
+  return [simulation.operation, ...readOnly.map((key) => key.toXdr('base64')), ...written].toSorted().join();
+}
+
+/** Grows with the footprint and the authorization. */
+function sizeOf({ operation, sorobanData }: Simulation): number {
+  return operation.length + sorobanData.length;
+}
+
+/** Returns a simulation with the higher amounts of both. */
+function merged(one: Simulation, other: Simulation, maxStroops: bigint): Simulation {
+  const [own, others] = [declaredBy(one), declaredBy(other)];
+  const most = amounts.map((amount) => [amount, Math.max(own.resources[amount], others.resources[amount])] as const);
+  const resources = new xdr.SorobanResources({ ...own.resources, ...Object.fromEntries(most) });
+  // Nodes reject a fee that is too low for the amounts. What is too much of it is given back, so each fee grows with its own amounts.
+  const grown = [one, other].map((simulation) => {
+    const { resources: declared } = declaredBy(simulation);
+    const { resourceFeeStroops: fee } = simulation;
+    return max(fee, ...most.map(([amount, value]) => grownBy(fee, BigInt(value), BigInt(declared[amount]))));
+  });
+  const named = max(one.resourceFeeStroops, other.resourceFeeStroops);
+  // Half of the limit leaves room for the market's bid.
+  const resourceFeeStroops = max(named, min(max(0n, ...grown), maxStroops / 2n));
+  return {
+    ...one,
+    sorobanData: new xdr.SorobanTransactionData({ ...own, resources, resourceFee: resourceFeeStroops }).toXdr('base64'),
+    resourceFeeStroops,
+    returned: one.returned === other.returned ? one.returned : null,
+  };
+}
+
+/** A fee for `declared` of something, if `needed` of it are used instead: at most as many times as much as may be right. */
+function grownBy(fee: bigint, needed: bigint, declared: bigint): bigint {
+  return declared === 0n || !isNear(needed, declared) ? (needed > declared ? fee * nearFactor : fee) : (fee * needed) / declared + 1n;
 }
 
 async function simulateOnce(
   rpc: Rpc,
   content: StellarOperationsContent,
-  { sequence, policies }: { readonly sequence: bigint; readonly policies: StellarPolicies },
+  { sequence, policies }: SimulationLimits,
   options: CallOptions,
 ): Promise<Simulation | Refusal> {
   const [operation] = content.operations;

@@ -7,6 +7,7 @@ import type { StellarNetwork } from '../../core/records/network.js';
 import { onNetwork } from '../../core/records/on-network.js';
 import type { Attempt } from '../../core/records/transaction.js';
 import { systemClock } from '../../core/work/clock.js';
+import { createDenials } from '../rpc/denials.js';
 import type { RpcOptions } from '../rpc/endpoint.js';
 import { firstFor } from '../rpc/endpoint-selector.js';
 import { createNodes } from '../rpc/nodes.js';
@@ -31,6 +32,7 @@ import { failureOf, resultCodesOf } from './result-codes.js';
 import { judge } from './rules.js';
 import { signDraft } from './sign.js';
 import { readEnvelopeToSign, signForeignTransaction } from './sign-foreign.js';
+import { apartForMs } from './simulate.js';
 import { networkIdOf } from './transaction.js';
 
 /** A Stellar network. */
@@ -48,7 +50,7 @@ export function createStellarChain(options: RpcOptions<StellarNetwork>): Stellar
   const broadcaster = createBroadcaster(rpc, log, networkName);
   const secondReading = createSecondReading({ rpc, reader: createReceiptReader(rpc, networkId), log, nowMs: clock.elapsedMs });
   const outcomes = createAttemptOutcomes({ rpc, secondReading, networkId, networkName, clock, log });
-  const drafting: DraftDeps = { rpc, market, network, networkId, broadcaster, clock };
+  const drafting: DraftDeps = { rpc, market, network, networkId, broadcaster, clock, apart: createDenials(clock, apartForMs) };
   const askTransaction = (hash: string) => rpc.ask(questions.transaction(hash, networkId, rpc.newestNumber()));
 
   return {

@@ -25,6 +25,8 @@ const content = {
   maxFeeStroops: null,
 } as const;
 
+const limits = { sequence: 1n, maxResourceFeeStroops: 1_000_000n, policies: defaultPolicies.stellar, areLongApart: () => false };
+
 describe('simulation: authorization of every kind', () => {
   const signed = new xdr.SorobanAddressCredentials({
     address: new Address(stellarKey().address).toScAddress(),
@@ -68,7 +70,7 @@ describe('simulation: authorization of every kind', () => {
       const rpcUrls = [{ url: node.url, weight: 100 }];
       const rpc = createRpc({ network, rpcUrls, rpcTimeoutMs: 3_000, log: rememberingLog() }, stellarDialect(network.passphrase));
       test.after(() => rpc.close());
-      const answer = await simulate(rpc, content, 1n, 1_000_000n, defaultPolicies.stellar);
+      const answer = await simulate(rpc, content, limits);
       const isSource = credentials.type === 'sorobanCredentialsSourceAccount';
       assert.match('refused' in answer ? answer.sentence : 'prepared', isSource ? /^prepared$/ : /authorization by an address other than/);
     });
@@ -89,7 +91,7 @@ it('simulation: unknown words of one endpoint fail no transaction at once', asyn
   const rpcUrls = nodes.map(({ url }, index) => ({ url, weight: 100 - index }));
   const rpc = createRpc({ network, rpcUrls, rpcTimeoutMs: 3_000, log: rememberingLog() }, stellarDialect(network.passphrase));
   test.after(() => rpc.close());
-  const refusal = await simulate(rpc, content, 1n, 1_000_000n, defaultPolicies.stellar);
+  const refusal = await simulate(rpc, content, limits);
   assert.ok(
     'refused' in refusal && !refusal.lasting,
     JSON.stringify(refusal, (_, part) => (typeof part === 'bigint' ? String(part) : part)),
