@@ -138,6 +138,15 @@ describe('spending rules over REST', () => {
     assert.deepEqual(await usage(), [{ ...ofLimit, used: 0, reserved: 990, left: 10 }]);
     const [first] = accepted;
     const id = first?.body.data.id;
+    const cheap = { to: receiver, value: 40, max_fee_per_gas: 1, max_priority_fee_per_gas: 1 };
+    const underpriced = await rest(service.baseUrl, 'PUT', `${path()}/transactions/${id}`, cheap);
+    assert.deepEqual([underpriced.status, underpriced.headers.get('x-error-reason')], [400, 'REPLACEMENT_UNDERPRICED'], underpriced.text);
+    assert.deepEqual(await usage(), [{ ...ofLimit, used: 0, reserved: 990, left: 10 }], 'what is refused reserves nothing');
+    const batch = await rest(service.baseUrl, 'POST', `${path()}/transactions/batch`, {
+      transactions: [7, 2, 3].map((value) => ({ to: receiver, value, gas_limit: 100_000 })),
+    });
+    assert.deepEqual([batch.status, batch.headers.get('x-error-reason')], [403, 'SPEND_LIMIT_EXCEEDED'], batch.text);
+    assert.match(batch.body.error, /^transactions\[2\]: the rule small .* of which 10 are left; the transactions need 12$/);
     const raised = await rest(service.baseUrl, 'PUT', `${path()}/transactions/${id}`, { to: receiver, value: 40, speed: 'fast' });
     assert.equal(raised.status, 200, raised.text);
     assert.equal((await pay(1)).status, 403, 'the replacement took the rest');

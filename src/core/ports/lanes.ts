@@ -1,4 +1,5 @@
 import type { Attempt, Content, LaneId, OpenTransaction, Transaction, TransactionView } from '../records/transaction.js';
+import type { Change } from './store/change.js';
 import type { SaveResponse } from './store/stored-responses.js';
 
 /** A change of an open transaction, made in one commit. */
@@ -14,6 +15,8 @@ export interface Move {
   /** The hash of a transaction that was signed for a caller, which did what this one asks for. */
   readonly usedSignature?: string;
   readonly saveResponse?: SaveResponse<TransactionView> | undefined;
+  /** Commits the move together with the changes that reserve what its new content spends; again with others, as often as needed. */
+  readonly reserve?: ((commit: (reserving: readonly Change[]) => Promise<void>) => Promise<void>) | undefined;
 }
 
 /**

@@ -17,19 +17,25 @@ import { emptyWindow, reserve } from './spend-window.js';
 /** Reserves amounts against limits. */
 export interface SpendLedger {
   /**
-   * Calls `commit` with the changes that reserve the amounts; it commits them with its own. Again with others if another commit was faster.
-   * Throws what `commit` throws, and, if nothing was reserved, `forbidden`: SPEND_LIMIT_EXCEEDED, or POLICY_DENIED if a limit is below the
-   * amounts.
+   * Calls `commit` with the changes that reserve what transactions spend; it commits them with its own. Again with others if another
+   * commit was faster. Throws what `commit` throws, and, if nothing was reserved, `forbidden`: SPEND_LIMIT_EXCEEDED, or POLICY_DENIED if a
+   * limit is below the amounts. `named`: names the transaction that passes the limit.
    */
-  withReserved<T>(relayerId: string, spends: readonly Spend[], commit: (reserved: ReservedCommit) => Promise<T>): Promise<T>;
+  withReserved<T>(relayerId: string, spends: EachSpends, commit: (reserved: ReservedCommit) => Promise<T>, named?: Named): Promise<T>;
   /** Throws `forbidden` as `withReserved` does. Reserves nothing. */
   requireRoom(relayerId: string, spends: readonly Spend[]): Promise<void>;
 }
 
-/** What a commit reserves. */
+/** Says which transaction an error is about. */
+type Named = (error: DomainError, index: number) => DomainError;
+
+/** What each of some transactions spends. */
+type EachSpends = readonly (readonly Spend[])[];
+
+/** What a commit reserves, for each of its transactions. */
 export interface ReservedCommit {
   readonly changes: readonly Change[];
-  readonly reserved: readonly ReservedSpend[];
+  readonly reserved: readonly (readonly ReservedSpend[])[];
 }
 
 /** A window and its version; null: none is stored. */
@@ -47,7 +53,6 @@ interface HeldWindow {
 interface Counted {
   readonly refused: null;
   readonly after: ReadonlyMap<string, CountedWindow>;
-  readonly reserved: readonly ReservedSpend[];
 }
 
 /** What a window has no room for: all its spends together. */
@@ -71,21 +76,18 @@ export function createSpendLedger({ store, clock, ids }: SpendLedgerDeps): Spend
   const held = new Map<string, HeldWindow>();
   const keyOf = (relayerId: string, name: string): string => `${relayerId}/${name}`;
 
-  /** Reads the windows of these spends. */
+  /** Reads the windows of these spends that no commit under way counts on. */
   async function stored(relayerId: string, spends: readonly Spend[]): Promise<ReadonlyMap<string, CountedWindow>> {
-    const names = [...new Set(spends.map(({ window }) => window))];
-    const found = await store.read.spendWindows(
-      relayerId,
-      names.filter((name) => !held.has(keyOf(relayerId, name))),
-    );
+    const limits = new Map(spends.flatMap(({ window, limit }) => (held.has(keyOf(relayerId, window)) ? [] : [[window, limit] as const])));
+    const found = await store.read.spendWindows(relayerId, [...limits.keys()]);
     return new Map<string, CountedWindow>([
-      ...spends.map(({ window: name, limit }) => [name, { relayerId, name, version: null, window: emptyWindow(limit.windowMs) }] as const),
+      ...[...limits].map(([name, { windowMs }]) => [name, { relayerId, name, version: null, window: emptyWindow(windowMs) }] as const),
       ...found.map((one) => [one.name, one] as const),
     ]);
   }
 
-  /** The windows after these spends; or the first window that has no room for its spends together. */
-  function counted(relayerId: string, spends: readonly Spend[], windows: ReadonlyMap<string, CountedWindow>): Counted | Refused {
+  /** The windows after these spends; or the first window that has no room for its spends together. Null: one of them must be read. */
+  function counted(relayerId: string, spends: readonly Spend[], windows: ReadonlyMap<string, CountedWindow>): Counted | Refused | null {
     const nowMs = clock.nowMs();
     const totals = new Map<string, Spend>();
     for (const spend of spends) {
@@ -94,36 +96,38 @@ export function createSpendLedger({ store, clock, ids }: SpendLedgerDeps): Spend
     }
     const after = new Map<string, CountedWindow>();
     for (const total of totals.values()) {
-      // A commit that began meanwhile counts, too.
+      // A commit that began meanwhile counts, too. One that was under way and has ended is in the store.
       const before = held.get(keyOf(relayerId, total.window))?.next ?? windows.get(total.window);
-      if (before === undefined) throw new Error(`the window ${total.window} was not read`);
+      if (before === undefined) return null;
       const found = reserve(before.window, total.limit, total.amount, nowMs);
       if (found.window === null) return { refused: total, left: found.left, roomAtMs: found.roomAtMs, nowMs };
       after.set(total.window, { ...before, window: found.window });
     }
-    const reserved = spends.map(({ window, amount }) => ({ window, amount }));
-    return { refused: null, after, reserved };
+    return { refused: null, after };
   }
 
-  async function attempt<T>(relayerId: string, spends: readonly Spend[], commit: (reserved: ReservedCommit) => Promise<T>): Promise<T> {
+  /** Calls `use` with the windows after these spends. Throws if they have no room, also if each commit under way fails. */
+  async function withRoom<T>(relayerId: string, each: EachSpends, use: (found: Counted) => T | Promise<T>, named: Named): Promise<T> {
+    const spends = each.flat();
     for (;;) {
       const found = counted(relayerId, spends, await stored(relayerId, spends));
-      if (found.refused === null) return commitCounted(relayerId, found, commit);
+      if (found === null) continue;
+      if (found.refused === null) return use(found);
       const underWay = [...(held.get(keyOf(relayerId, found.refused.window))?.underWay ?? [])];
       // What another commit reserves may never be stored, and then there is room.
-      if (underWay.length === 0) throw limitExceeded(relayerId, found.refused, found);
+      if (underWay.length === 0) throw limitExceeded(relayerId, each, found, named);
       await Promise.allSettled(underWay);
     }
   }
 
   async function commitCounted<T>(
     relayerId: string,
-    { after, reserved }: Counted,
-    commit: (reserved: ReservedCommit) => Promise<T>,
+    { after }: Counted,
+    commit: (changes: ReservedCommit['changes']) => Promise<T>,
   ): Promise<T> {
     const windows = [...after.values()].map((one) => ({ ...one, version: ids.random() }));
     const changes = windows.map((one) => store.change.storeSpendWindow(one, after.get(one.name)?.version ?? null));
-    const committed = commit({ changes, reserved });
+    const committed = commit(changes);
     const holders = windows.map((next) => {
       const key = keyOf(relayerId, next.name);
       const holder = held.get(key) ?? { next, underWay: new Set() };
@@ -151,28 +155,45 @@ export function createSpendLedger({ store, clock, ids }: SpendLedgerDeps): Spend
   }
 
   return {
-    withReserved: (relayerId, spends, commit) =>
-      decideAgain(
-        () => attempt(relayerId, spends, commit),
+    withReserved(relayerId, each, commit, named = (error) => error) {
+      const reserved = each.map((spends) => spends.map(({ window, amount }) => ({ window, amount })));
+      const use = (found: Counted) => commitCounted(relayerId, found, (changes) => commit({ changes, reserved }));
+      return decideAgain(
+        () => withRoom(relayerId, each, use, named),
         (error) => error instanceof ConflictError && error.change === 'storeSpendWindow',
-      ),
+      );
+    },
     async requireRoom(relayerId, spends) {
-      if (spends.length === 0) return;
-      const found = counted(relayerId, spends, await stored(relayerId, spends));
-      if (found.refused !== null) throw limitExceeded(relayerId, found.refused, found);
+      if (spends.length > 0)
+        await withRoom(
+          relayerId,
+          [spends],
+          () => undefined,
+          (error) => error,
+        );
     },
   };
 }
 
 /** The error about spends that a window has no room for: no time helps if they are above the limit. */
-function limitExceeded(relayerId: string, { limit, window, amount }: Spend, { left, roomAtMs, nowMs }: Refused): DomainError {
+function limitExceeded(relayerId: string, each: EachSpends, { refused, left, roomAtMs, nowMs }: Refused, named: Named): DomainError {
+  const { limit, window } = refused;
   const [ruleId = ''] = window.split(' ');
   const asset = typeof limit.asset === 'object' ? (limit.asset?.token ?? 'native') : limit.asset;
   const allows = `the rule ${ruleId} allows ${limit.amount} (${asset}) in ${limit.windowMs / 1_000} s`;
+  const needed = `${each.length === 1 ? 'this needs' : 'the transactions need'} ${refused.amount}`;
   const metadata = { relayer_id: relayerId, rule_id: ruleId };
-  if (roomAtMs === null) return new DomainError('forbidden', 'POLICY_DENIED', `${allows}; this needs ${amount}`, { metadata });
-  return new DomainError('forbidden', 'SPEND_LIMIT_EXCEEDED', `${allows}, of which ${left} are left; this needs ${amount}`, {
-    metadata: { ...metadata, asset, left: String(left) },
-    retryAfterMs: Math.max(0, roomAtMs - nowMs),
+  const error =
+    roomAtMs === null
+      ? new DomainError('forbidden', 'POLICY_DENIED', `${allows}; ${needed}`, { metadata })
+      : new DomainError('forbidden', 'SPEND_LIMIT_EXCEEDED', `${allows}, of which ${left} are left; ${needed}`, {
+          metadata: { ...metadata, asset, left: String(left) },
+          retryAfterMs: Math.max(0, roomAtMs - nowMs),
+        });
+  let room = roomAtMs === null ? limit.amount : left;
+  const passing = each.findIndex((spends) => {
+    for (const spend of spends) if (spend.window === window) room -= spend.amount;
+    return room < 0n;
   });
+  return named(error, passing);
 }

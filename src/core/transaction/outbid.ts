@@ -1,6 +1,7 @@
 import { DomainError } from '../errors/errors.js';
 import { type Bid, minimumOutbid } from '../fees/price.js';
 import { isRefusal, type Refusal } from '../ports/chain/drafts.js';
+import type { Move } from '../ports/lanes.js';
 import type { SaveResponse } from '../ports/store/stored-responses.js';
 import type { Relayer } from '../records/relayer.js';
 import {
@@ -22,6 +23,7 @@ export interface Replacement {
   readonly validUntilMs: number | null;
   /** See `receiverKeys`. */
   readonly receivers: readonly string[];
+  readonly reserve: Move['reserve'];
 }
 
 /** An attempt that replaces all earlier ones in its slot. */
@@ -70,7 +72,7 @@ export async function outbid(
     // The replacement may have the `valid_until` as seen, and another replacement, identical to its live attempt, may have set a later one.
     if (!isUnmoved || transaction.validUntilMs !== seen.transaction.validUntilMs) return null;
     const before = { ...transaction, ...why };
-    const move = { writesEvent: true, saveResponse, receivers: replacement?.receivers };
+    const move = { writesEvent: true, saveResponse, receivers: replacement?.receivers, reserve: replacement?.reserve };
     const live = attempts.at(-1);
     // An attempt that nodes refused need not be outbid, so the new one may be identical to the live one.
     if (live?.hash === newAttempt.hash && live.purpose === purpose)

@@ -2,12 +2,10 @@ import { DomainError } from '../errors/errors.js';
 import type { Chain } from '../ports/chain/chain.js';
 import type { ContentRequest } from '../ports/chain/requests.js';
 import type { Move } from '../ports/lanes.js';
-import { isConflict } from '../ports/store/change.js';
 import type { SaveResponse } from '../ports/store/stored-responses.js';
 import type { Asker, Spend } from '../records/judgement.js';
 import { type Relayer, requireActive } from '../records/relayer.js';
 import { type Content, isSigned, type OpenTransaction, type Transaction, type TransactionView } from '../records/transaction.js';
-import { decideAgain } from '../work/decide-again.js';
 import { allowedSpends } from './allowed-spends.js';
 import { findWithAttempts } from './find-transaction.js';
 import { replacedInPlace, replacementQueued, requireInTime, requireRevision, requireWaiting } from './lifecycle.js';
@@ -71,9 +69,9 @@ export async function replaceTransaction(
   const replacementOf = ({ transaction }: OpenTransaction): Replacement => {
     const { content, validUntilMs } = wantedOver(transaction.queued ?? transaction.content);
     requireSameSlot(chain, transaction, content);
-    // The relayer's rules may have changed since it was reserved.
-    allowedSpends(chain, content, asConfigured(), asker);
-    return { content, validUntilMs: validUntilMs ?? transaction.validUntilMs, receivers: receiverKeys(chain, content, relayer.address) };
+    const reserve = reserving(deps, transaction, allowedSpends(chain, content, asConfigured(), asker));
+    const receivers = receiverKeys(chain, content, relayer.address);
+    return { content, validUntilMs: validUntilMs ?? transaction.validUntilMs, receivers, reserve };
   };
   const mustQueue = ({ transaction }: OpenTransaction) =>
     isSigned(transaction) && transaction.nonce === null && chain.unsequenced?.replacement === 'queue';
@@ -82,8 +80,8 @@ export async function replaceTransaction(
   function withoutNodes(current: OpenTransaction): Move | null {
     require(current);
     const { transaction } = current;
-    const { content, validUntilMs, receivers } = replacementOf(current);
-    const move = { writesEvent: true, saveResponse, receivers };
+    const { content, validUntilMs, receivers, reserve } = replacementOf(current);
+    const move = { writesEvent: true, saveResponse, receivers, reserve };
     if (!isSigned(transaction)) {
       const statusReason = deps.lanes.whyUnsigned(transaction, content);
       return { ...move, steps: [replacedInPlace(transaction, { content, validUntilMs, statusReason })] };
@@ -92,7 +90,11 @@ export async function replaceTransaction(
     return { ...move, steps: [replacementQueued(transaction, content, validUntilMs)] };
   }
 
-  function outbidBy(seen: OpenTransaction, replacement: Replacement): Promise<OpenTransaction | null> {
+  async function outbidBy(seen: OpenTransaction): Promise<OpenTransaction | null> {
+    const replacement = replacementOf(seen);
+    // Before a node is asked and a key signs; the commit reserves it.
+    const spends = allowedSpends(chain, replacement.content, asConfigured(), asker);
+    if (spends.length > 0) await deps.ledger.requireRoom(relayer.id, (await beyondReserved(deps, seen.transaction, spends)).more);
     return outbid(deps, asConfigured(), seen, { purpose: 'content', replacement, require, saveResponse });
   }
 
@@ -100,39 +102,34 @@ export async function replaceTransaction(
     const seen = await findWithAttempts(deps.store.read, relayer.id, transactionId);
     const { transaction } = seen;
     require(seen);
-    const { content } = wantedOver(transaction.queued ?? transaction.content);
-    await reserveMore(deps, seen, allowedSpends(chain, content, asConfigured(), asker));
-    const replaced =
-      !isSigned(transaction) || mustQueue(seen)
-        ? await deps.lanes.move(transaction, withoutNodes)
-        : await outbidBy(seen, replacementOf(seen));
+    const replaced = !isSigned(transaction) || mustQueue(seen) ? await deps.lanes.move(transaction, withoutNodes) : await outbidBy(seen);
     if (replaced !== null) return viewOf(replaced);
   }
 }
 
 /**
- * Reserves what a replacement may spend beyond what its transaction has reserved: until one of them has won, the greater amount counts.
- * It counts on, if the replacement is refused then, since another one may count on it meanwhile.
+ * Returns what a transaction has reserved, and what content spends beyond it: until one of its attempts has won, the greater amount counts.
  */
-function reserveMore({ store, ledger }: SendDeps, { transaction }: OpenTransaction, spends: readonly Spend[]): Promise<void> {
-  return decideAgain(
-    async () => {
-      if (spends.length === 0) return;
-      const before = await store.read.reservation(transaction.id);
-      const more = spends.flatMap((spend) => {
-        const reserved = (before ?? []).filter(({ window }) => window === spend.window).reduce((sum, { amount }) => sum + amount, 0n);
-        return spend.amount > reserved ? [{ ...spend, amount: spend.amount - reserved }] : [];
-      });
-      if (more.length === 0) return;
-      await ledger.withReserved(transaction.relayerId, more, ({ changes, reserved }) => {
-        const all = [...(before ?? []), ...reserved];
-        const { insertReservation, updateReservation } = store.change;
-        return store.commit([
-          ...changes,
-          before === undefined ? insertReservation(transaction.id, all) : updateReservation(transaction.id, all, before),
-        ]);
-      });
-    },
-    (error) => isConflict(error) && (error.change === 'insertReservation' || error.change === 'updateReservation'),
-  );
+async function beyondReserved({ store }: Pick<SendDeps, 'store'>, { id }: Transaction, spends: readonly Spend[]) {
+  const before = await store.read.reservation(id);
+  const more = spends.flatMap((spend) => {
+    const reserved = (before ?? []).filter(({ window }) => window === spend.window).reduce((sum, { amount }) => sum + amount, 0n);
+    return spend.amount > reserved ? [{ ...spend, amount: spend.amount - reserved }] : [];
+  });
+  return { before, more };
+}
+
+/** Reserves, in the commit of a replacement, what it spends beyond what the transaction has reserved. */
+function reserving(deps: SendDeps, transaction: Transaction, spends: readonly Spend[]): Move['reserve'] {
+  if (spends.length === 0) return undefined;
+  return async (commit) => {
+    const { before, more } = await beyondReserved(deps, transaction, spends);
+    if (more.length === 0) return commit([]);
+    await deps.ledger.withReserved(transaction.relayerId, [more], ({ changes, reserved }) => {
+      const { insertReservation, updateReservation } = deps.store.change;
+      const all = [...(before ?? []), ...reserved.flat()];
+      const kept = before === undefined ? insertReservation(transaction.id, all) : updateReservation(transaction.id, all, before);
+      return commit([...changes, kept]);
+    });
+  };
 }

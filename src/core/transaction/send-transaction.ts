@@ -7,12 +7,12 @@ import type { Lanes } from '../ports/lanes.js';
 import type { RecordEvent } from '../ports/record-event.js';
 import type { AttemptChanges, AttemptReads } from '../ports/store/attempts.js';
 import { type Change, ConflictError, StoreAwayError } from '../ports/store/change.js';
-import type { ReservedSpend, SpendingChanges, SpendingReads } from '../ports/store/spending.js';
+import type { SpendingChanges, SpendingReads } from '../ports/store/spending.js';
 import type { StoreFor } from '../ports/store/store.js';
 import type { SaveResponse } from '../ports/store/stored-responses.js';
 import type { TransactionChanges, TransactionReads } from '../ports/store/transactions.js';
 import type { Ids } from '../records/ids.js';
-import type { Asker, Spend } from '../records/judgement.js';
+import type { Asker } from '../records/judgement.js';
 import { chainKeyOf } from '../records/network.js';
 import { laneOf, type Relayer, relayerNotFound } from '../records/relayer.js';
 import type { Transaction, TransactionTags, TransactionView } from '../records/transaction.js';
@@ -205,13 +205,17 @@ async function store(
   const commit = (reserving: readonly Change[]) => deps.store.commit([...reserving, ...changes]);
   const committed = spends.every(({ length }) => length === 0)
     ? commit([])
-    : deps.ledger.withReserved(relayer.id, spends.flat(), ({ changes: counting, reserved }) => {
-        const own = reservedByEach(spends, reserved);
-        const kept = views.flatMap(({ transaction }, index) =>
-          own[index]?.length ? [change.insertReservation(transaction.id, own[index])] : [],
-        );
-        return commit([...counting, ...kept]);
-      });
+    : deps.ledger.withReserved(
+        relayer.id,
+        spends,
+        ({ changes: counting, reserved }) => {
+          const kept = views.flatMap(({ transaction }, index) =>
+            reserved[index]?.length ? [change.insertReservation(transaction.id, reserved[index])] : [],
+          );
+          return commit([...counting, ...kept]);
+        },
+        named,
+      );
   await committed.catch(async (error: unknown) => {
     if (error instanceof ConflictError && error.change === 'claimExternalId') throw await externalIdTaken(deps, views, named);
     // The first send of a repeated one may have taken the room.
@@ -229,12 +233,6 @@ async function store(
     deps.lanes.accept(transaction);
   }
   return views;
-}
-
-/** Divides what was reserved together, in the order of the spends. */
-function reservedByEach(spends: readonly (readonly Spend[])[], reserved: readonly ReservedSpend[]): readonly (readonly ReservedSpend[])[] {
-  const left = [...reserved];
-  return spends.map(({ length }) => left.splice(0, length));
 }
 
 /** Finds the first of the transactions whose external id belongs to another one. */

@@ -68,7 +68,11 @@ export async function commitPlanned(
     deps.journal.signed(before.transaction, move.newAttempt);
     spans.push(deps.journal.step('transaction stored', before.transaction));
   }
-  await deps.store.commit([...inserts, ...nonces, ...changes]);
+  const commit = planned.reduce<(reserving: readonly Change[]) => Promise<void>>(
+    (inner, { move: { reserve } }) => (reserve === undefined ? inner : (outer) => reserve((own) => inner([...outer, ...own]))),
+    (reserving) => deps.store.commit([...inserts, ...nonces, ...changes, ...reserving]),
+  );
+  await commit([]);
   for (const span of spans) span?.end();
   for (const [index, after] of results.entries()) {
     const { before, move, isNew } = planned[index] as PlannedMove;

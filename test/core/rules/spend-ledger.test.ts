@@ -1,18 +1,19 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { DomainError } from '../../../src/core/errors/errors.js';
+import { DomainError, withinPart } from '../../../src/core/errors/errors.js';
 import { ConflictError } from '../../../src/core/ports/store/change.js';
 import { systemIds } from '../../../src/core/records/ids.js';
 import { type Spend, windowOf } from '../../../src/core/records/judgement.js';
 import type { SpendLimit } from '../../../src/core/records/spending-rule.js';
-import { createSpendLedger } from '../../../src/core/rules/spend-ledger.js';
+import { createSpendLedger, type ReservedCommit } from '../../../src/core/rules/spend-ledger.js';
 import { emptyWindow, spend as spendOf, usedAt } from '../../../src/core/rules/spend-window.js';
 import { openStore } from '../../../src/storage/open-store.js';
 import { createRandom } from '../../support/seeded-random.js';
 import { silentLog } from '../../support/stored-samples.js';
 import { temporaryFolder } from '../../support/temporary-folder.js';
 import { waitFor } from '../../support/wait-for.js';
+import { errorOf } from '../transaction/use-case-rig.js';
 
 const nowMs = Date.parse('2026-01-01T00:00:00Z');
 
@@ -49,9 +50,9 @@ describe('the ledger of limits', () => {
         const [failure] = random.chance(0.3) ? [failures[random.between(0, 1)]] : [];
         const isLost = random.chance(0.5);
         const ledger = ledgers[index % 2 === 0 ? 0 : 1];
-        await ledger.withReserved('r1', [aSpend(amount, hourly), aSpend(amount, daily)], async ({ changes, reserved }) => {
+        await ledger.withReserved('r1', [[aSpend(amount, hourly), aSpend(amount, daily)]], async ({ changes, reserved }) => {
           assert.deepEqual(
-            reserved.map((one) => one.amount),
+            reserved.flat().map((one) => one.amount),
             [amount, amount],
           );
           if (failure !== undefined && !isLost) throw failure;
@@ -85,7 +86,7 @@ describe('the ledger of limits', () => {
     let hasBegun = false;
     const first = ledger.withReserved(
       'r1',
-      [aSpend(900n, limit)],
+      [[aSpend(900n, limit)]],
       () =>
         new Promise<void>((_, reject) => {
           hasBegun = true;
@@ -94,7 +95,7 @@ describe('the ledger of limits', () => {
     );
     const failed = assert.rejects(first, /full disk/);
     let isDone = false;
-    const second = ledger.withReserved('r1', [aSpend(200n, limit)], ({ changes }) => store.commit(changes)).then(() => (isDone = true));
+    const second = ledger.withReserved('r1', [[aSpend(200n, limit)]], ({ changes }) => store.commit(changes)).then(() => (isDone = true));
     await waitFor('the first commit', () => (hasBegun ? true : undefined));
     await store.read.spendWindows('r1', ['any']);
     assert.equal(isDone, false);
@@ -104,11 +105,42 @@ describe('the ledger of limits', () => {
     assert.equal(stored && usedAt(stored.window, nowMs), 200n);
   });
 
+  it('a quote that begins while the last commit is under way counts what that has stored', async (test) => {
+    const { store, ledgers } = await openLedgers(test);
+    const limit = aLimit();
+    let end = (): void => assert.fail('not called yet');
+    const stored = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    let reads = 0;
+    const clock = { nowMs: () => nowMs };
+    const spendWindows: typeof store.read.spendWindows = async (...wanted) => {
+      const found = await store.read.spendWindows(...wanted);
+      reads += 1;
+      // The commit ends while the quote reads.
+      if (reads === 2) {
+        end();
+        await first;
+      }
+      return found;
+    };
+    const ledger = createSpendLedger({ store: { ...store, read: { ...store.read, spendWindows } }, clock, ids: systemIds });
+    let hasBegun = false;
+    const first = ledger.withReserved('r1', [[aSpend(900n, limit)]], async ({ changes }) => {
+      hasBegun = true;
+      await store.commit(changes);
+      await stored;
+    });
+    await waitFor('the commit', () => (hasBegun ? true : undefined));
+    await assert.rejects(ledger.requireRoom('r1', [aSpend(200n, limit)]), /of which 100 are left; this needs 200$/);
+    await ledgers[1].requireRoom('r1', [aSpend(100n, limit)]);
+  });
+
   it('what another instance has released is free at once, also for a ledger that has refused', async (test) => {
     const { store, ledgers } = await openLedgers(test);
     const [ledger] = ledgers;
     const limit = aLimit();
-    const spend = () => ledger.withReserved('r1', [aSpend(1_000n, limit)], ({ changes }) => store.commit(changes));
+    const spend = () => ledger.withReserved('r1', [[aSpend(1_000n, limit)]], ({ changes }) => store.commit(changes));
     await spend();
     await assert.rejects(spend(), /of which 0 are left/);
     const [stored] = await store.read.spendWindows('r1', [aSpend(0n, limit).window]);
@@ -123,7 +155,7 @@ describe('the ledger of limits', () => {
     const { store, time, ledgers } = await openLedgers(test);
     const [ledger, other] = ledgers;
     const limit = aLimit();
-    const spend = (amount: bigint, by = ledger) => by.withReserved('r1', [aSpend(amount, limit)], ({ changes }) => store.commit(changes));
+    const spend = (amount: bigint, by = ledger) => by.withReserved('r1', [[aSpend(amount, limit)]], ({ changes }) => store.commit(changes));
     /** As when the transactions have paid. */
     const settle = async (): Promise<void> => {
       const [stored] = await store.read.spendWindows('r1', [aSpend(0n, limit).window]);
@@ -146,22 +178,30 @@ describe('the ledger of limits', () => {
     assert.ok(never instanceof DomainError);
     assert.deepEqual([never.reason, never.retryAfterMs], ['POLICY_DENIED', undefined], 'waiting does not help');
     assert.match(never.message, /^the rule payouts allows 1000 \(native\) in 3600 s; this needs 1001$/);
-    const three = [400n, 400n, 400n].map((amount) => aSpend(amount, limit));
-    const together = await ledger.withReserved('r2', three, ({ changes }) => store.commit(changes)).catch((thrown: unknown) => thrown);
-    assert.ok(together instanceof DomainError);
-    assert.deepEqual(
-      [together.reason, together.message],
-      ['POLICY_DENIED', 'the rule payouts allows 1000 (native) in 3600 s; this needs 1200'],
-    );
+    const three = [400n, 400n, 400n].map((amount) => [aSpend(amount, limit)]);
+    const together = (parts: readonly (readonly Spend[])[]) => {
+      const commit = ({ changes }: ReservedCommit) => store.commit(changes);
+      return errorOf(ledger.withReserved('r2', parts, commit, (error, index) => withinPart(error, `transactions[${index}]`)));
+    };
+    assert.deepEqual(await together(three), [
+      'forbidden',
+      'POLICY_DENIED',
+      'transactions[2]: the rule payouts allows 1000 (native) in 3600 s; the transactions need 1200',
+      { relayer_id: 'r2', rule_id: 'payouts' },
+    ]);
     await ledger.withReserved('r2', three.slice(1), async ({ changes, reserved }) => {
       assert.deepEqual(
-        reserved.map(({ amount }) => amount),
-        [400n, 400n],
+        reserved.map((own) => own.map(({ amount }) => amount)),
+        [[400n], [400n]],
       );
       await store.commit(changes);
     });
+    assert.equal(
+      (await together([[aSpend(200n, limit)], [], [aSpend(1n, limit)]]))[2],
+      'transactions[2]: the rule payouts allows 1000 (native) in 3600 s, of which 200 are left; the transactions need 201',
+    );
     const [two] = await store.read.spendWindows('r2', [aSpend(0n, limit).window]);
     assert.equal(two && usedAt(two.window, time.nowMs), 800n);
-    await ledger.withReserved('r3', [aSpend(1_000n, limit)], ({ changes }) => store.commit(changes));
+    await ledger.withReserved('r3', [[aSpend(1_000n, limit)]], ({ changes }) => store.commit(changes));
   });
 });

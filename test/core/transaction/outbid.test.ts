@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Refusal } from '../../../src/core/ports/chain/drafts.js';
+import { windowOf } from '../../../src/core/records/judgement.js';
 import { attemptsInSlot, earlierAlike, minimumReplacementBid, outbid } from '../../../src/core/transaction/outbid.js';
 import { replaceTransaction } from '../../../src/core/transaction/replace-transaction.js';
 import { evmContent, evmRequest } from '../../support/evm.js';
@@ -29,15 +30,50 @@ describe('replace', () => {
     assert.deepEqual(views, [replaced]);
     assert.deepEqual(await rig.store.read.storedResponse(response, nowMs), response);
     assert.equal(rig.events.length, 1, 'its callers hear of it although its status stays');
-    // The request is read first alone, so that a bad body is told before a missing transaction, and again to reserve what it spends.
+    // The request is read first alone, so that a bad body is told before a missing transaction.
     assert.deepEqual(
       rig.contexts.map(({ earlier, nowMs: at }) => [earlier, at]),
       [
         [null, nowMs],
         [evmContent(), nowMs],
-        [evmContent(), nowMs],
       ],
     );
+    await rig.close();
+  });
+
+  it('replace: reserves the greater amount with the change, so one that is refused reserves nothing', async () => {
+    const limit = { asset: 'native', amount: 10n, windowMs: 60_000, per: 'relayer' } as const;
+    const refused: Refusal = { refused: 'reverts', sentence: 'it reverts', lasting: true };
+    const rig = await useCaseRig({ limit, draft: refused, wanted: { valueWei: 9n, validUntilMs: null } });
+    const { change, read } = rig.store;
+    const name = windowOf('small', limit, { apiKeyId: null });
+    const openAmount = async () => (await read.spendWindows('r1', [name]))[0]?.window.open;
+    const reservedOf = async (id: string) => (await read.reservation(id))?.map(({ amount }) => amount);
+    await rig.add(signedOf('a'), [first]);
+    await rig.add(pendingOf('b'));
+    await rig.store.commit([
+      change.storeSpendWindow({ relayerId: 'r1', name, version: 'v', window: { windowMs: 60_000, open: 5n, spent: [] } }, null),
+      change.insertReservation('a', [{ window: name, amount: 5n }]),
+    ]);
+    assert.deepEqual((await errorOf(replace(rig, 'a'))).slice(0, 2), ['invalid', 'EXECUTION_REVERTED']);
+    assert.deepEqual([await openAmount(), await reservedOf('a')], [5n, [5n]]);
+    rig.answers.draft = '0x02';
+    rig.answers.whileDrafting = () => rig.change('a', { status: 'mined' });
+    assert.equal((await errorOf(replace(rig, 'a')))[0], 'precondition', 'it was mined meanwhile');
+    assert.deepEqual([await openAmount(), await reservedOf('a')], [5n, [5n]]);
+    await rig.change('a', { status: 'submitted' });
+    rig.answers.whileDrafting = async () => undefined;
+    await replace(rig, 'a');
+    assert.deepEqual([await openAmount(), await reservedOf('a')], [9n, [5n, 4n]]);
+    rig.answers.wanted = { valueWei: 2n, validUntilMs: null };
+    assert.equal((await errorOf(replace(rig, 'b')))[1], 'SPEND_LIMIT_EXCEEDED');
+    const drafts = rig.drafts.length;
+    rig.answers.wanted = { valueWei: 11n, validUntilMs: null };
+    assert.equal((await errorOf(replace(rig, 'a')))[1], 'SPEND_LIMIT_EXCEEDED');
+    assert.equal(rig.drafts.length, drafts, 'no node was asked');
+    rig.answers.wanted = { valueWei: 1n, validUntilMs: null };
+    await Promise.all([replace(rig, 'b'), replace(rig, 'a')]);
+    assert.deepEqual([await openAmount(), await reservedOf('a'), await reservedOf('b')], [10n, [5n, 4n], [1n]]);
     await rig.close();
   });
 

@@ -6,9 +6,15 @@ import type { RequestContext } from '../../../src/core/ports/chain/requests.js';
 import type { Unsequenced } from '../../../src/core/ports/chain/slots.js';
 import { soleDatabase } from '../../../src/core/ports/database-state.js';
 import type { Decide } from '../../../src/core/ports/lanes.js';
+import type { Change } from '../../../src/core/ports/store/change.js';
 import type { Store } from '../../../src/core/ports/store/store.js';
+import type { EvmContent } from '../../../src/core/records/evm.js';
+import { systemIds } from '../../../src/core/records/ids.js';
+import { type Judgement, windowOf } from '../../../src/core/records/judgement.js';
 import type { Relayer } from '../../../src/core/records/relayer.js';
+import type { SpendLimit } from '../../../src/core/records/spending-rule.js';
 import { type Attempt, isFinal, type Transaction, type TransactionView } from '../../../src/core/records/transaction.js';
+import { createSpendLedger } from '../../../src/core/rules/spend-ledger.js';
 import { createFeed, type Feed } from '../../../src/core/transaction/feed.js';
 import { noJournal } from '../../../src/core/transaction/journal.js';
 import type { SendDeps } from '../../../src/core/transaction/send-transaction.js';
@@ -28,6 +34,8 @@ export interface ChainAnswers {
   draft?: string | Refusal;
   /** Absent: every transaction has a nonce. */
   unsequenced?: Partial<Unsequenced>;
+  /** The limit of a rule that allows everything. Absent: no rules. */
+  readonly limit?: SpendLimit;
   /** While the draft is made. */
   whileDrafting?: () => Promise<void>;
 }
@@ -71,6 +79,12 @@ export async function useCaseRig(answers: ChainAnswers = {}): Promise<UseCaseRig
       const { valueWei, validUntilMs } = answers.wanted ?? { valueWei: 5n, validUntilMs: null };
       return { content: evmContent({ valueWei }), validUntilMs };
     },
+    judge: ({ valueWei: amount }: EvmContent): Judgement | null => {
+      const { limit = null } = answers;
+      return (
+        limit && { verdict: 'allow', ruleId: 'small', spends: [{ window: windowOf('small', limit, { apiKeyId: null }), limit, amount }] }
+      );
+    },
     isUnsequenced: () => answers.unsequenced !== undefined,
     get unsequenced() {
       return answers.unsequenced ?? null;
@@ -89,6 +103,7 @@ export async function useCaseRig(answers: ChainAnswers = {}): Promise<UseCaseRig
 
   const deps = {
     store,
+    ledger: createSpendLedger({ store, clock: { nowMs: () => nowMs }, ids: systemIds }),
     feed,
     journal: noJournal,
     database: soleDatabase,
@@ -111,7 +126,8 @@ export async function useCaseRig(answers: ChainAnswers = {}): Promise<UseCaseRig
         const move = await decide(current);
         if (move === null) return null;
         const { after, changes } = transactionChanges({ ...deps, store }, relayer, current, move);
-        await store.commit(changes);
+        const commit = (reserving: readonly Change[]) => store.commit([...changes, ...reserving]);
+        await (move.reserve?.(commit) ?? commit([]));
         return after;
       },
     },
