@@ -135,8 +135,8 @@ export function removalContract(name: string, newDatabaseUrl: () => Promise<stri
       ]);
       const oldest = await read.oldestTransactions('shared', 10);
       assert.deepEqual(oldest, [
-        { id: 'ended', place: 1, endedAtMs: 5, sharesSlot: true },
-        { id: 'heir', place: 2, endedAtMs: null, sharesSlot: false },
+        { id: 'ended', place: 1, endedAtMs: 5, isNeeded: true },
+        { id: 'heir', place: 2, endedAtMs: null, isNeeded: false },
       ]);
       assert.equal(removeOldest(change, 'shared', oldest, 6).removed, 0);
       for (const wrong of [
@@ -146,7 +146,12 @@ export function removalContract(name: string, newDatabaseUrl: () => Promise<stri
       ]) {
         await assert.rejects(store.commit([wrong]), ConflictError);
       }
-      await store.commit([change.updateTransaction(next(heir, { status: 'confirmed' }), { endedAtMs: 7 })]);
+      await store.commit([
+        change.updateTransaction(next(heir, { status: 'confirmed' }), { endedAtMs: 7 }),
+        change.insertReservation('heir', []),
+      ]);
+      assert.equal(removeOldest(change, 'shared', await read.oldestTransactions('shared', 10), 8).removed, 1, 'it is not counted yet');
+      await store.commit([change.deleteReservation('heir', [])]);
       assert.equal(removeOldest(change, 'shared', await read.oldestTransactions('shared', 10), 8).removed, 2);
     });
   });

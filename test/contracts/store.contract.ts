@@ -304,7 +304,18 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
       await store.commit([change.insertTransaction(open)]);
       assert.equal(await conflictIn(store.commit([change.closeRelayer('closing')])), 'closeRelayer');
       await store.commit([change.updateTransaction({ ...open, status: 'canceled', revision: open.revision + 1 })]);
+      const window = { name: 'w', version: 'v', window: { windowMs: 60_000, open: 1n, spent: [] } };
+      const reserved = [{ window: 'w', amount: 1n }];
+      await store.commit([
+        change.storeSpendWindow({ ...window, relayerId: 'closing' }, null),
+        change.storeSpendWindow({ ...window, relayerId: 'going-on' }, null),
+        change.insertTransaction(aTransaction({ id: 'going-on-1', relayerId: 'going-on' })),
+        change.insertReservation('going-on-1', reserved),
+        change.insertReservation('closing-1', reserved),
+      ]);
       await store.commit([change.closeRelayer('closing')]);
+      assert.deepEqual([await read.allSpendWindows('closing'), await read.reservation('closing-1')], [[], undefined]);
+      assert.deepEqual([(await read.allSpendWindows('going-on')).length, await read.reservation('going-on-1')], [1, reserved]);
       const late = aTransaction({ id: 'closing-2', relayerId: 'closing' });
       assert.equal(await conflictIn(store.commit([change.insertTransaction(late)])), 'insertTransaction');
       await store.commit([change.insertTransaction(aTransaction({ id: 'other-1', relayerId: 'other-relayer' }))]);

@@ -68,7 +68,7 @@ export interface Removal {
  * youngest first, so that no place is taken twice. They are few, because transactions end in about the order of their acceptance.
  */
 export function removeOldest(change: TransactionChanges, relayerId: string, oldest: readonly OldTransaction[], beforeMs: number): Removal {
-  const isRemoved = ({ endedAtMs, sharesSlot }: OldTransaction): boolean => endedAtMs !== null && endedAtMs < beforeMs && !sharesSlot;
+  const isRemoved = ({ endedAtMs, isNeeded }: OldTransaction): boolean => endedAtMs !== null && endedAtMs < beforeMs && !isNeeded;
   const removed = oldest.filter(isRemoved);
   const moves: Change[] = [];
   let freed = 0;
@@ -79,6 +79,6 @@ export function removeOldest(change: TransactionChanges, relayerId: string, olde
   return {
     removed: removed.length,
     changes: [...removed.map(({ id }) => change.removeTransaction({ id, relayerId })), ...moves],
-    isHeldUp: oldest.length > 0 && oldest.every(({ endedAtMs, sharesSlot }) => endedAtMs === null || sharesSlot),
+    isHeldUp: oldest.length > 0 && oldest.every(({ endedAtMs, isNeeded }) => endedAtMs === null || isNeeded),
   };
 }

@@ -1,4 +1,4 @@
-import type { Kysely, Selectable } from 'kysely';
+import { type Kysely, type Selectable, sql } from 'kysely';
 import type { ReservedSpend, SpendingChanges, SpendingReads, StoredSpendWindow } from '../../core/ports/store/spending.js';
 import { BoundChange, guarded } from '../sql/bound-change.js';
 import type { Schema, SpendReservationTable, SpendWindowTable, TransactionTable } from '../sql/schema.js';
@@ -64,6 +64,23 @@ export function spendingStatements(db: Kysely<Schema>) {
 
     deleteReservation: statement<{ transaction_id: string; before: string }, never>('spend_reservations_delete', (values) =>
       db.deleteFrom('spend_reservations').where('transaction_id', '=', values.transaction_id).where('reserved', '=', values.before),
+    ),
+
+    deleteReservationsOf: statement<{ relayer_id: string }, never>('spend_reservations_delete_of', (values) =>
+      db
+        .deleteFrom('spend_reservations')
+        .where((eb) =>
+          eb.exists(
+            eb
+              .selectFrom('transactions')
+              .select(sql.lit(1).as('one'))
+              .whereRef('transactions.id', '=', 'spend_reservations.transaction_id')
+              .where('transactions.relayer_id', '=', values.relayer_id),
+          ),
+        ),
+    ),
+    deleteWindowsOf: statement<{ relayer_id: string }, never>('spend_windows_delete_of', (values) =>
+      db.deleteFrom('spend_windows').where('relayer_id', '=', values.relayer_id),
     ),
 
     ended: statement<{ limit: number }, EndedRow>('spend_reservations_ended', (values) =>

@@ -15,6 +15,7 @@ import { numbered, paddedToPowerOfTwo, perCount, pick, type Query, statement } f
 import type { attemptStatements } from './attempts.js';
 import type { eventStatements } from './events.js';
 import type { changePositionStatements } from './feed.js';
+import type { spendingStatements } from './spending.js';
 import {
   attemptFromJoinedRow,
   attemptSelection,
@@ -35,7 +36,7 @@ interface OldestRow {
   readonly id: string;
   readonly ordinal: number;
   readonly ended_at_ms: number | null;
-  readonly shares_slot: Flag;
+  readonly is_needed: Flag;
 }
 
 // The owner of a transaction never changes.
@@ -236,7 +237,7 @@ export function transactionStatements(db: Kysely<Schema>) {
         ),
     ),
 
-    /** A relayer's oldest transactions. `shares_slot`: an open transaction has an attempt in the same slot as one of its attempts. */
+    /** A relayer's oldest transactions. `is_needed`: an open one has an attempt in the same slot, or it holds reservations of limits. */
     oldest: statement<{ relayer_id: string; limit: number }, OldestRow>('transactions_oldest', (values) =>
       db
         .selectFrom('transactions')
@@ -247,26 +248,34 @@ export function transactionStatements(db: Kysely<Schema>) {
           eb
             .case()
             .when(
-              eb.exists(
-                eb
-                  .selectFrom('attempts as own')
-                  .innerJoin('attempts as other', (join) =>
-                    join
-                      .onRef('other.chain', '=', 'own.chain')
-                      .onRef('other.account', '=', 'own.account')
-                      .onRef('other.nonce', '=', 'own.nonce'),
-                  )
-                  .innerJoin('transactions as open', 'open.id', 'other.transaction_id')
-                  .select(sql.lit(1).as('one'))
-                  .whereRef('own.transaction_id', '=', 'transactions.id')
-                  .whereRef('open.id', '<>', 'transactions.id')
-                  .where(isOpenById('open')),
-              ),
+              eb.or([
+                eb.exists(
+                  eb
+                    .selectFrom('spend_reservations')
+                    .select(sql.lit(1).as('one'))
+                    .whereRef('spend_reservations.transaction_id', '=', 'transactions.id'),
+                ),
+                eb.exists(
+                  eb
+                    .selectFrom('attempts as own')
+                    .innerJoin('attempts as other', (join) =>
+                      join
+                        .onRef('other.chain', '=', 'own.chain')
+                        .onRef('other.account', '=', 'own.account')
+                        .onRef('other.nonce', '=', 'own.nonce'),
+                    )
+                    .innerJoin('transactions as open', 'open.id', 'other.transaction_id')
+                    .select(sql.lit(1).as('one'))
+                    .whereRef('own.transaction_id', '=', 'transactions.id')
+                    .whereRef('open.id', '<>', 'transactions.id')
+                    .where(isOpenById('open')),
+                ),
+              ]),
             )
             .then(sql.lit<Flag>(1))
             .else(sql.lit<Flag>(0))
             .end()
-            .as('shares_slot'),
+            .as('is_needed'),
         ])
         .where('relayer_id', '=', values.relayer_id)
         .orderBy('ordinal')
@@ -379,7 +388,7 @@ export function transactionReads(transactions: Statements, query: Query): Transa
     relayersWithFinished: async () => (await query(transactions.relayers, {})).map((row) => row.relayer_id),
     oldestTransactions: async (relayerId, limit) => {
       const rows = await query(transactions.oldest, { relayer_id: relayerId, limit });
-      return rows.map((row) => ({ id: row.id, place: row.ordinal, endedAtMs: row.ended_at_ms, sharesSlot: row.shares_slot === 1 }));
+      return rows.map((row) => ({ id: row.id, place: row.ordinal, endedAtMs: row.ended_at_ms, isNeeded: row.is_needed === 1 }));
     },
     openTransactions: async ({ chain, account }, { after, limit } = { limit: Number.MAX_SAFE_INTEGER }) => {
       const [position] = after === undefined ? [] : await query(transactions.position, { id: after });
@@ -411,10 +420,11 @@ interface ChangeStatements {
   readonly attempts: Pick<ReturnType<typeof attemptStatements>, 'deleteOf'>;
   readonly events: Pick<ReturnType<typeof eventStatements>, 'deleteFinishedOf'>;
   readonly changePositions: ReturnType<typeof changePositionStatements>;
+  readonly spending: Pick<ReturnType<typeof spendingStatements>, 'deleteReservationsOf' | 'deleteWindowsOf'>;
 }
 
 /** Changes of transactions. */
-export function transactionChanges({ transactions, attempts, events, changePositions }: ChangeStatements): TransactionChanges {
+export function transactionChanges({ transactions, attempts, events, changePositions, spending }: ChangeStatements): TransactionChanges {
   const receiverSteps = (id: string, receivers: readonly string[]) =>
     receivers.map((receiver) => step(transactions.insertReceiver, { id, receiver }));
   return {
@@ -457,7 +467,15 @@ export function transactionChanges({ transactions, attempts, events, changePosit
     moveTransaction: (id, from, to) => new BoundChange('moveTransaction', [guarded(transactions.moveOrdinal, { id, from, to })]),
     closeRelayer: (id) =>
       // The lock keeps sends of other instances away.
-      new BoundChange('closeRelayer', [guarded(changePositions.close, { relayer_id: id })], id),
+      new BoundChange(
+        'closeRelayer',
+        [
+          guarded(changePositions.close, { relayer_id: id }),
+          step(spending.deleteReservationsOf, { relayer_id: id }),
+          step(spending.deleteWindowsOf, { relayer_id: id }),
+        ],
+        id,
+      ),
     reopenRelayer: (id) => new BoundChange('reopenRelayer', [step(changePositions.reopen, { relayer_id: id })]),
   };
 }

@@ -9,8 +9,11 @@ export interface OldTransaction {
   readonly place: number;
   /** When it became final; null: it is open. */
   readonly endedAtMs: number | null;
-  /** An open transaction has an attempt in one of its slots, and must outbid this one's attempts there. */
-  readonly sharesSlot: boolean;
+  /**
+   * An open transaction has an attempt in one of its slots, and must outbid this one's attempts there; or it is not counted yet what it has
+   * spent of limits.
+   */
+  readonly isNeeded: boolean;
 }
 
 /** How a transaction's row is written. */
@@ -39,8 +42,8 @@ export interface TransactionChanges {
   /** Gives a transaction another place in its relayer's list; fails if it is not at `from`, or if `to` is taken. */
   moveTransaction(id: string, from: number, to: number): Change;
   /**
-   * Refuses transactions of a deleted relayer from then on, also transactions that another instance still accepts; fails if one of its
-   * transactions is open.
+   * Refuses transactions of a deleted relayer from then on, also transactions that another instance still accepts, and forgets what counts
+   * against its limits; fails if one of its transactions is open.
    */
   closeRelayer(id: string): Change;
   /** Allows transactions of a relayer with the id of a deleted one; never fails. */
