@@ -448,7 +448,8 @@ export type EvmPolicies = Message<"relayer.v1.EvmPolicies"> & {
 
   /**
    * Spending rules, at most 64. The first one that is for a transaction decides; if none is, it is rejected with 403 `POLICY_DENIED`. Absent: all transactions are
-   * accepted that the other policies allow. In JSON an empty list is rejected.
+   * accepted that the other policies allow. In JSON an empty list is rejected; over RPC it is the same as absent, so an update with the path `evm.rules` in its mask
+   * and an empty list ends all rules.
    *
    * @generated from field: repeated relayer.v1.EvmRule rules = 9;
    */

@@ -73,21 +73,23 @@ interface RuleCall {
 /** `other`: the rule is for other arguments. */
 function judgeArguments({ rule, conditions, functions }: CompiledRule, call: RuleCall, asker: Asker | null): Judgement | 'other' {
   const { selector, data } = call;
-  const unreadable = (text: string): Judgement => ({
-    verdict: 'deny',
-    ruleId: rule.id,
-    field: 'data',
-    description: `is not encoded as arguments of ${text}`,
-  });
+  const deny = (field: string, description: string): Judgement => ({ verdict: 'deny', ruleId: rule.id, field, description });
+  const unreadable = (text: string) => deny('data', `is not encoded as arguments of ${text}`);
+  const [called, other] = functions.filter((one) => one.selector === selector);
+  // It is not known which of them the contract has.
+  if (other !== undefined)
+    return deny(
+      'data',
+      `can be ${called?.signature.canonical} and ${other.signature.canonical} of the rule ${rule.id}: their selector is one`,
+    );
   for (const condition of conditions) {
     if (condition.selector !== selector) continue;
     const value = argumentOf(condition.signature, condition.parameter, data);
     if (value === null) return unreadable(condition.function);
     if (!holds(condition, value)) return 'other';
   }
-  if (rule.effect !== 'allow') return { verdict: 'deny', ruleId: rule.id, field: 'to', description: `is denied by the rule ${rule.id}` };
+  if (rule.effect !== 'allow') return deny('to', `is denied by the rule ${rule.id}`);
   const spends: Spend[] = [];
-  const called = functions.find((one) => one.selector === selector);
   for (const limit of rule.limits) {
     const amount = amountOf(limit, call, called);
     if (amount === null) return unreadable(called?.signature.canonical ?? 'a function of the rule');

@@ -54,6 +54,13 @@ function problemsOfRule(at: string, rule: EvmRule): readonly FieldProblem[] {
   const unreadable = functions.flatMap((read, index) =>
     typeof read === 'string' ? [{ field: `${at}.functions[${index}]`, description: read }] : [],
   );
+  const canonical = functions.map((read) => (read === null || typeof read === 'string' ? null : read.canonical));
+  const repeated = canonical.flatMap((one, index) => {
+    const first = canonical.indexOf(one);
+    return one === null || first === index
+      ? []
+      : [{ field: `${at}.functions[${index}]`, description: `is ${one}, as functions[${first}] is` }];
+  });
   const signatures = new Map(
     functions.flatMap((read, index) => (read === null || typeof read === 'string' ? [] : [[rule.functions?.[index] ?? '', read] as const])),
   );
@@ -64,7 +71,8 @@ function problemsOfRule(at: string, rule: EvmRule): readonly FieldProblem[] {
     ...problemsOfCount(at, rule.limits),
   ];
   if (rule.effect === null) return [{ field: `${at}.effect`, description: 'is required' }];
-  if (lists.length + unreadable.length + tooMany.length > 0) return [...lists, ...unreadable, ...tooMany];
+  const unusable = [...lists, ...unreadable, ...repeated, ...tooMany];
+  if (unusable.length > 0) return unusable;
   return [
     ...rule.arguments.flatMap((condition, index) => problemsOfCondition(`${at}.arguments[${index}]`, condition, signatures)),
     ...rule.limits.flatMap((limit, index) => problemsOfLimit(`${at}.limits[${index}]`, rule, limit, signatures)),

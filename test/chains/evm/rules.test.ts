@@ -242,6 +242,32 @@ describe('rules on an EVM network', () => {
     for (const kind of ['allow', 'deny']) assert.ok((seen.get(kind) ?? 0) > 100, `${kind}: ${seen.get(kind)}`);
   });
 
+  it('two signatures with one selector: the same one is refused in a rule, and a call that fits both is denied', () => {
+    const rule: EvmRule = {
+      id: 'both',
+      effect: 'allow',
+      to: null,
+      functions: ['transfer(address to, uint256 amount)', 'transfer(address,uint)'],
+      arguments: [],
+      maxValueWei: null,
+      apiKeyIds: null,
+      limits: [],
+    };
+    assert.deepEqual(evmRuleProblems('rules', [rule]), [
+      { field: 'rules[0].functions[1]', description: 'is transfer(address,uint256), as functions[0] is' },
+    ]);
+    const both = { ...rule, functions: ['transfer(address to, uint256 amount)', 'many_msg_babbage(bytes1)'] };
+    assert.deepEqual(evmRuleProblems('rules', [both]), []);
+    const [to = ''] = addresses;
+    const judged = judge([both], { to, valueWei: 0n, data: `0xa9059cbb${'0'.repeat(128)}` }, { apiKeyId: null });
+    assert.deepEqual(judged, {
+      verdict: 'deny',
+      ruleId: 'both',
+      field: 'data',
+      description: 'can be transfer(address,uint256) and many_msg_babbage(bytes1) of the rule both: their selector is one',
+    });
+  });
+
   it('each window is named by its rule, asset, length and scope, and not by its amount', () => {
     const windowsOf = (changes: Partial<SpendLimit>, key = 'key-1') => {
       const only = { ...payout, limits: [{ asset: 'native' as const, amount: 5n, windowMs: 60_000, per: 'relayer' as const, ...changes }] };
