@@ -38,6 +38,7 @@ import {
   solanaRuleFromProto,
   stellarRuleFromProto,
 } from './rule-values.js';
+import { protoOfSigning, signingFromProto } from './signing-policy-values.js';
 
 /** Returns the relayer that a request asks for. `newId`: its id if the request has none. Throws `FIELD_INVALID`. */
 export function newRelayerFromProto(request: CreateRelayerRequest, newId: () => string): StoredRelayer {
@@ -138,6 +139,7 @@ function protoOfEvm(policies: DomainEvmPolicies): EvmPolicies {
     includeRevertData: policies.includeRevertData,
     allowTransactionSigning: policies.allowTransactionSigning,
     rules: (policies.rules ?? []).map(protoOfEvmRule),
+    ...(policies.signing === null ? {} : { signing: protoOfSigning(policies.signing) }),
     ...(policies.maxInFlight === null ? {} : { maxInFlight: policies.maxInFlight }),
   });
 }
@@ -155,6 +157,7 @@ function evmFromProto(message: EvmPolicies): DomainEvmPolicies {
     maxInFlight: message.maxInFlight ?? defaults.maxInFlight,
     allowTransactionSigning: message.allowTransactionSigning ?? defaults.allowTransactionSigning,
     rules: message.rules.length === 0 ? null : message.rules.map(evmRuleFromProto),
+    signing: message.signing === undefined ? null : signingFromProto(message.signing),
   };
 }
 

@@ -83,6 +83,7 @@ test('config file: fills in defaults', async () => {
           minBalanceWei: 1n,
           gasPriceCapWei: null,
           rules: null,
+          signing: null,
           whitelistReceivers: null,
           eip1559Pricing: true,
           gasLimitEstimation: true,

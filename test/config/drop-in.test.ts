@@ -213,6 +213,7 @@ it('config file: loads the files and variables of OpenZeppelin Relayer unchanged
     minBalanceWei: 10n ** 18n,
     gasPriceCapWei: 500_000_000_000n,
     rules: null,
+    signing: null,
     whitelistReceivers: ['0x70997970c51812dc3a010c7d01b50e0d17dc79c8'],
     eip1559Pricing: true,
     gasLimitEstimation: true,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { Interface, parseEther } from 'ethers';
+import { Interface, parseEther, Transaction, TypedDataEncoder } from 'ethers';
 import { type Anvil, startAnvil } from '../support/anvil.js';
 import { rest, rpcCallers } from '../support/callers.js';
 import { ruleExamples } from '../support/rule-examples.js';
@@ -190,9 +190,112 @@ describe('spending rules over REST', () => {
       for (const id of [home.relayerId, 'sister']) {
         const { status, body: answer } = await rest(service.baseUrl, 'POST', `/relayers/${id}/${way}`, body);
         assert.deepEqual([status, answer.success], [403, false], `${id}: ${answer.error}`);
-        assert.match(answer.error, /^relayer r1 has rules .* signs nothing that the service does not send$/);
+        assert.match(
+          answer.error,
+          /^the account signs no such (message|typed data) that the service does not send: relayer r1 has rules .* no policy signing$/,
+        );
       }
     }
+    const domain = { name: 'USD Coin', version: '2', chainId: 31_337, verifyingContract: token };
+    const separator = TypedDataEncoder.hashDomain(domain);
+    const word = { type: 'uint256' };
+    const permit = {
+      domain,
+      primaryType: 'Permit',
+      types: {
+        Permit: [
+          { name: 'owner', type: 'address' },
+          { name: 'spender', type: 'address' },
+          { name: 'value', ...word },
+          { name: 'nonce', ...word },
+          { name: 'deadline', ...word },
+        ],
+      },
+      message: { owner: home.address, spender: stranger, value: '1000', nonce: 0, deadline: 9_999_999_999 },
+    };
+    const transferring = {
+      domain,
+      primaryType: 'TransferWithAuthorization',
+      types: {
+        TransferWithAuthorization: [
+          { name: 'from', type: 'address' },
+          { name: 'to', type: 'address' },
+          { name: 'value', ...word },
+          { name: 'validAfter', ...word },
+          { name: 'validBefore', ...word },
+          { name: 'nonce', type: 'bytes32' },
+        ],
+      },
+      message: {
+        from: home.address,
+        to: stranger,
+        value: '1000',
+        validAfter: 0,
+        validBefore: 9_999_999_999,
+        nonce: `0x${'01'.repeat(32)}`,
+      },
+    };
+    const typed = ({ domain: its, primaryType, types, message }: typeof permit | typeof transferring) => ({
+      domain: its,
+      primary_type: primaryType,
+      types,
+      message,
+    });
+    const unsigned = Transaction.from({
+      type: 0,
+      to: stranger,
+      value: 1,
+      nonce: 900,
+      gasLimit: 21_000,
+      gasPrice: 1,
+      chainId: 31_337,
+    }).unsignedSerialized;
+    const wanted = {
+      permit: ['sign-typed-data', typed(permit)],
+      authorization: ['sign-typed-data', typed(transferring)],
+      hashes: ['sign-typed-data', { domain_separator: separator, hash_struct_message: '22'.repeat(32) }],
+      otherDomain: ['sign-typed-data', typed({ ...permit, domain: { ...domain, version: '1' } })],
+      message: ['sign', { message: 'hello' }],
+      transaction: ['sign-transaction', { unsigned_transaction: unsigned }],
+    } as const;
+    const signed = async (relayerId = home.relayerId) => {
+      const names: string[] = [];
+      for (const [name, [way, body]] of Object.entries(wanted)) {
+        // It names the chain of the other relayer.
+        if (relayerId === 'sister' && name === 'transaction') continue;
+        const { status, text, headers } = await rest(service.baseUrl, 'POST', `/relayers/${relayerId}/${way}`, body);
+        if (status === 200) names.push(name);
+        else assert.deepEqual([status, headers.get('x-error-reason')], [403, 'POLICY_DENIED'], `${name}: ${text}`);
+      }
+      return names;
+    };
+    const setPolicies = async (policies: object) => {
+      const { status, text, body } = await rest(service.baseUrl, 'PATCH', path(), { policies });
+      assert.equal(status, 200, text);
+      return body;
+    };
+    const warned = await setPolicies({ allow_transaction_signing: true });
+    assert.match(JSON.stringify(warned.metadata), /has rules and no policy signing/);
+    assert.deepEqual(await signed(), []);
+    assert.deepEqual(await signed('sister'), []);
+    const { chainId: chain_id, verifyingContract: verifying_contract, ...named } = domain;
+    for (const one of [separator, { ...named, chain_id, verifying_contract: verifying_contract.toLowerCase() }]) {
+      const signing = { messages: 'deny', transactions: 'deny', typed_data: { domains: [one] } };
+      const set = await setPolicies({ signing });
+      assert.deepEqual(set.data.policies.signing, signing);
+      assert.equal(JSON.stringify(set.metadata ?? null).includes('no policy signing'), false);
+      assert.deepEqual(await signed(), ['permit', 'authorization', 'hashes']);
+      assert.deepEqual(await signed('sister'), ['permit', 'authorization', 'hashes']);
+    }
+    await setPolicies({ signing: { messages: 'allow' } });
+    assert.deepEqual(await signed(), ['message']);
+    await setPolicies({ signing: { typed_data: 'allow', transactions: 'allow' } });
+    assert.deepEqual(await signed(), ['permit', 'authorization', 'hashes', 'otherDomain', 'transaction']);
+    const unclear = await rest(service.baseUrl, 'PATCH', path(), {
+      policies: { signing: { typed_data: { effect: 'allow', domains: [separator] } } },
+    });
+    assert.deepEqual([unclear.status, unclear.body.error], [400, 'policies.signing.typed_data must be allow, deny or domains']);
+    await setPolicies({ signing: null, allow_transaction_signing: null });
     await setRules(null);
     assert.equal((await rest(service.baseUrl, 'POST', `${path()}/sign`, { message: 'hello' })).status, 200);
     assert.equal((await pay(5000)).status, 200);

@@ -108,6 +108,7 @@ const evm: Network<EvmPolicies, EvmRequest> = {
     maxInFlight: forbidsNothing,
     includeRevertData: forbidsNothing,
     allowTransactionSigning: forbidsNothing,
+    signing: forbidsNothing,
   },
   async start(test, policies, changedChain) {
     const anvil = await startAnvil({ noMining: true });

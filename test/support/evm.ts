@@ -46,6 +46,7 @@ export function evmPolicies(changes: Partial<EvmPolicies> = {}): EvmPolicies {
     allowTransactionSigning: false,
     maxInFlight: 16,
     rules: null,
+    signing: null,
     ...changes,
   };
 }

@@ -46,7 +46,7 @@ function kindOf({ fieldKind, scalar, name }: DescField): PolicyField['kind'] {
   return name.startsWith('gas_price') ? 'gas' : 'coin';
 }
 
-/** The policies of a message. Who pays the fees has one value only, and rules are set as JSON by the API, so no form has them. */
+/** The policies of a message. No form has who pays the fees, which has one value only, nor rules and signing, which are set as JSON. */
 const fieldsOf = ({ fields }: DescMessage) =>
   fields.filter(({ fieldKind, message }) => fieldKind !== 'enum' && message === undefined).map(fieldOf);
 const fieldsByType = new Map(networkTypes.map((type) => [type as NetworkType, fieldsOf(networkKind(type).policies)]));

@@ -1,6 +1,7 @@
 import { DomainError } from '../errors/errors.js';
 import { shownName } from '../text/safe-text.js';
 import { chainKeyOf, type Network, type NetworkType, type RpcUrl } from './network.js';
+import type { SigningPolicy } from './signing-policy.js';
 import type { EvmRule, PartRule } from './spending-rule.js';
 import type { LaneId } from './transaction.js';
 
@@ -25,6 +26,8 @@ export interface EvmPolicies {
   readonly allowTransactionSigning: boolean;
   /** Null: none. */
   readonly rules: readonly EvmRule[] | null;
+  /** Null: nothing with rules, everything without. */
+  readonly signing: SigningPolicy | null;
 }
 
 /** What takes away the ability of an account on Stellar to act; the definitions say what each is. */
@@ -173,6 +176,7 @@ export const defaultPolicies: {
     includeRevertData: false,
     allowTransactionSigning: false,
     rules: null,
+    signing: null,
   },
   // A tenth of a lumen and a hundredth of a SOL, as in OpenZeppelin Relayer; Stellar itself reserves more.
   stellar: {

@@ -3,6 +3,7 @@ import { type NodeUrlRules, nodeUrlProblems } from '../network/node-urls.js';
 import type { Relayer, RelayerPolicies } from '../records/relayer.js';
 import { partRuleProblems, ruleShapes } from '../rules/part-rule-problems.js';
 import { evmRuleProblems } from '../rules/rule-problems.js';
+import { signingProblems } from '../rules/signing-rules.js';
 import { syntaxes, type TextSyntax, textProblem } from '../text/text-syntax.js';
 
 /** Maximum length of a list in policies. */
@@ -29,6 +30,7 @@ function policyProblems(policies: RelayerPolicies): readonly FieldProblem[] {
       ...capProblems('gas_price_cap', policies.gasPriceCapWei),
       ...listProblems('whitelist_receivers', policies.whitelistReceivers, syntaxes.evm_address),
       ...(policies.rules === null ? [] : evmRuleProblems('policies.rules', policies.rules)),
+      ...(policies.signing === null ? [] : signingProblems('policies.signing', policies.signing)),
     ];
   }
   if (policies.network === 'stellar')

@@ -22,7 +22,7 @@ import { checkNewRelayer, createRelayer, deleteRelayer, type RelayerDeps, update
 import type { StoredRelayer } from '../../../core/relayer/stored-relayer.js';
 import { type ViewLaneDeps, viewLane } from '../../../core/relayer/view-lane.js';
 import { type LimitUsage, type SpendUsageDeps, spendUsage } from '../../../core/rules/spend-usage.js';
-import { callOf, principalOf, relayerOf } from '../../contract/call.js';
+import { type Call, callOf, principalOf, relayerOf } from '../../contract/call.js';
 import { replayable } from '../../contract/stored-response.js';
 import { type Listing, listAnswer, pageOf, sliceOf } from '../shared/list-page.js';
 import { present } from '../shared/present.js';
@@ -48,9 +48,10 @@ export function createRelayerService(deps: RelayerServiceDeps): ServiceImpl<type
       const { records: relayers, ...rest } = listAnswer(page, found, listing, callOf(context));
       return { relayers, ...rest };
     },
-    createRelayer: replayable(RelayerService.method.createRelayer, async (request, _context, saveResponse) => {
+    createRelayer: replayable(RelayerService.method.createRelayer, async (request, context, saveResponse) => {
       const wanted = await readNewRelayer(deps, request);
       const relayer = await createRelayer(deps, wanted, (created) => saveResponse(() => ({ relayer: protoOfRelayer(created) })));
+      warnOfSigning(relayer, callOf(context));
       return { relayer: protoOfRelayer(relayer) };
     }),
     async updateRelayer(request, context) {
@@ -59,6 +60,7 @@ export function createRelayerService(deps: RelayerServiceDeps): ServiceImpl<type
         Object.assign(callOf(context).auditFacts, auditedChange(before, change));
         return change;
       });
+      if (request.policies.case !== undefined) warnOfSigning(relayer, callOf(context));
       return { relayer: protoOfRelayer(relayer) };
     },
     async deleteRelayer({ relayerId }) {
@@ -107,6 +109,13 @@ export function readNewRelayer(deps: RelayerDeps, request: CreateRelayerRequest)
 }
 
 const listing: Listing<DomainRelayer, Relayer> = { desc: RelayerSchema, record: protoOfRelayer, idOf: ({ id }) => id };
+
+/** Warns that rules without a signing policy end all signatures. */
+function warnOfSigning({ policies }: DomainRelayer, call: Call): void {
+  if (policies.network !== 'evm' || policies.rules === null || policies.signing !== null) return;
+  const message = 'the relayer has rules and no policy signing, so it signs nothing that the service does not send';
+  call.warnings.push({ level: 'warn', message });
+}
 
 function protoOfUsage({ ruleId, limit, apiKeyId, used, reserved, left }: LimitUsage) {
   const amounts = { amount: String(limit.amount), used: String(used), reserved: String(reserved), left: String(left) };

@@ -12,6 +12,7 @@ import type { Secp256k1Signer } from '../../../core/ports/signer.js';
 import type { LaneChanges } from '../../../core/ports/store/lanes.js';
 import type { StoreFor } from '../../../core/ports/store/store.js';
 import type { Relayer } from '../../../core/records/relayer.js';
+import { requireSigning, type WantedSignature } from '../../../core/rules/signing-rules.js';
 import { type Keccak256, readTypedData, type SignedDigest, signData, signTypedData } from '../../../core/signer/sign-data.js';
 import { callOf, relayerOf } from '../../contract/call.js';
 import { protoOfSignature } from '../transactions/evm-transaction.js';
@@ -41,17 +42,6 @@ function notSupported({ id, networkType }: Relayer): DomainError {
   return new DomainError('invalid', 'NOT_SUPPORTED_ON_NETWORK', sentence, { metadata: { relayer_id: id, network_type: networkType } });
 }
 
-/**
- * Throws `forbidden` POLICY_DENIED if a relayer of this account has spending rules, which a signature would walk past. One of another
- * network counts, too: what is signed may name any chain.
- */
-function requireSigning({ address }: Relayer, relayers: readonly Relayer[]): void {
-  const ruled = relayers.find((one) => one.address === address && one.policies.rules !== null);
-  if (ruled === undefined) return;
-  const sentence = `relayer ${ruled.id} has rules about what its account sends, so the account signs nothing that the service does not send`;
-  throw new DomainError('forbidden', 'POLICY_DENIED', sentence, { metadata: { relayer_id: ruled.id } });
-}
-
 /** Hex digits after `0x`. */
 function prefixed(hex: string): string {
   return hex.startsWith('0x') ? hex.toLowerCase() : `0x${hex.toLowerCase()}`;
@@ -78,17 +68,23 @@ export interface SigningServiceDeps {
 /** Implements `relayer.v1.SigningService`. */
 export function createSigningService(deps: SigningServiceDeps): ServiceImpl<typeof SigningService> {
   function evmSignerOf(relayer: Relayer): Secp256k1Signer {
-    requireSigning(relayer, deps.directory.relayers());
     const signer = deps.directory.signerOf(relayer);
     if (signer.curve !== 'secp256k1') throw notSupported(relayer);
     return signer;
+  }
+
+  /** Relayers of other networks count, too: what is signed may name any chain. */
+  function requireSigningOf({ address }: Relayer, wanted: WantedSignature): void {
+    const ofAccount = deps.directory.relayers().filter((one) => one.address === address);
+    requireSigning(deps.keccak256, ofAccount, wanted);
   }
 
   return {
     async signTypedData(request, context) {
       const relayer = relayerOf(context);
       const signer = evmSignerOf(relayer);
-      const hashes = typedDataToSign(request, relayer, deps.directory);
+      const hashes = readTypedData(typedDataToSign(request, relayer, deps.directory));
+      requireSigningOf(relayer, { kind: 'typed data', domainSeparator: hashes.domainSeparator });
       const { signature } = answerOf(context, await signTypedData(deps.keccak256, signer, hashes));
       const domainSeparator = prefixed(hashes.domainSeparator);
       const hashStructMessage = prefixed(hashes.hashStructMessage);
@@ -99,13 +95,15 @@ export function createSigningService(deps: SigningServiceDeps): ServiceImpl<type
       return { signature, domainSeparator, hashStructMessage };
     },
     async signData(request, context) {
-      const signer = evmSignerOf(relayerOf(context));
+      const relayer = relayerOf(context);
+      const signer = evmSignerOf(relayer);
+      requireSigningOf(relayer, { kind: 'message' });
       return answerOf(context, await signData(deps.keccak256, signer, messageToSign(request)));
     },
     async signTransaction({ transaction }, context) {
       const relayer = relayerOf(context);
       // It names its chain, so no relayer of another one could send it.
-      requireSigning(relayer, [relayer]);
+      requireSigning(deps.keccak256, [relayer], { kind: 'transaction' });
       const { signForeign } = deps.directory.chainOf(relayer);
       // The gate rejects relayers of other network types.
       if (signForeign === null || transaction.case === undefined)

@@ -262,7 +262,12 @@ function ruleTrials(): Readonly<Record<string, Trial>> {
     functions: [signature],
     arguments: listOf({ function: signature, index: 0, equals: '1' })(size),
   }));
+  const domains = trial('UpdateRelayerRequest', 'policies.signing.typed_data.domains', (size) => ({
+    policies: { signing: { typed_data: { domains: listOf(`0x${'11'.repeat(32)}`)(size) } } },
+  }));
   return {
+    'TypedDataPolicyInputObject.domains minItems': domains,
+    'TypedDataPolicyInputObject.domains maxItems': domains,
     'EvmPoliciesInput.rules minItems': rules,
     'EvmPoliciesInput.rules maxItems': rules,
     'EvmRuleInput.to minItems': list('to', evmAddress),

@@ -24,6 +24,14 @@ const evm: EvmPolicies = {
   maxInFlight: 3,
   includeRevertData: true,
   allowTransactionSigning: true,
+  signing: {
+    messages: true,
+    transactions: false,
+    typedData: [
+      { separator: '11'.repeat(32), name: null, version: null, chainId: null, verifyingContract: null },
+      { separator: null, name: 'Token', version: '1', chainId: 1n, verifyingContract: `0x${'11'.repeat(20)}` },
+    ],
+  },
   rules: [
     {
       id: 'payouts',

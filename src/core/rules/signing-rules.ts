@@ -1,0 +1,66 @@
+import { DomainError, type FieldProblem } from '../errors/errors.js';
+import type { Relayer } from '../records/relayer.js';
+import type { SigningPolicy, TypedDataDomain } from '../records/signing-policy.js';
+
+type Keccak256 = (bytes: Uint8Array) => Uint8Array;
+
+/** What a caller wants to be signed. `domainSeparator`: 64 hex digits. */
+export type WantedSignature =
+  | { readonly kind: 'message' | 'transaction' }
+  | { readonly kind: 'typed data'; readonly domainSeparator: string };
+
+/** The maximum number of domains of a policy. */
+const maxDomains = 100;
+
+const nothing: SigningPolicy = { messages: false, transactions: false, typedData: false };
+
+/** Returns what is wrong with a signing policy. `field` leads to it. */
+export function signingProblems(field: string, { typedData }: SigningPolicy): readonly FieldProblem[] {
+  if (typedData === null) return [{ field: `${field}.typed_data`, description: 'must be allow, deny or domains' }];
+  if (typeof typedData === 'boolean') return [];
+  if (typedData.length > maxDomains)
+    return [{ field: `${field}.typed_data.domains`, description: `must have at most ${maxDomains} items` }];
+  return typedData.flatMap(({ separator, name, version, chainId, verifyingContract }, index) => {
+    const hasFields = [name, version, chainId, verifyingContract].some((one) => one !== null);
+    if ((separator !== null) !== hasFields) return [];
+    return [{ field: `${field}.typed_data.domains[${index}]`, description: 'must be the separator, or the fields that the domain has' }];
+  });
+}
+
+/**
+ * Throws `forbidden` POLICY_DENIED unless each of these relayers of the account signs this. One that has rules and no signing policy signs
+ * nothing, since a signature walks past its rules.
+ */
+export function requireSigning(keccak256: Keccak256, relayers: readonly Relayer[], wanted: WantedSignature): void {
+  for (const { id, policies } of relayers) {
+    const policy = 'signing' in policies ? policies.signing : null;
+    const signing = policy ?? (policies.rules === null ? null : nothing);
+    if (signing === null || isAllowed(keccak256, signing, wanted)) continue;
+    const why =
+      policy === null ? 'has rules about what its account sends and no policy signing' : 'does not allow it in its policy signing';
+    const sentence = `the account signs no such ${wanted.kind} that the service does not send: relayer ${id} ${why}`;
+    throw new DomainError('forbidden', 'POLICY_DENIED', sentence, { metadata: { relayer_id: id } });
+  }
+}
+
+function isAllowed(keccak256: Keccak256, { messages, transactions, typedData }: SigningPolicy, wanted: WantedSignature): boolean {
+  if (wanted.kind !== 'typed data') return wanted.kind === 'message' ? messages : transactions;
+  if (typedData === null || typeof typedData === 'boolean') return typedData === true;
+  return typedData.some((domain) => separatorOf(keccak256, domain) === wanted.domainSeparator.toLowerCase());
+}
+
+/** The separator of a domain by EIP-712, which has the fields in this order. */
+function separatorOf(keccak256: Keccak256, { separator, name, version, chainId, verifyingContract }: TypedDataDomain): string {
+  if (separator !== null) return separator;
+  const hash = (text: string): string => Buffer.from(keccak256(Buffer.from(text))).toString('hex');
+  const word = (hex: string): string => hex.padStart(64, '0');
+  const fields = [
+    ['string name', name === null ? null : hash(name)],
+    ['string version', version === null ? null : hash(version)],
+    ['uint256 chainId', chainId === null ? null : word(chainId.toString(16))],
+    ['address verifyingContract', verifyingContract === null ? null : word(verifyingContract.slice(2))],
+  ].filter(([, encoded]) => encoded !== null);
+  const type = hash(`EIP712Domain(${fields.map(([declared]) => declared).join(',')})`);
+  const encoded = Buffer.from([type, ...fields.map(([, value]) => value)].join(''), 'hex');
+  return Buffer.from(keccak256(encoded)).toString('hex');
+}
