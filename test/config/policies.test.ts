@@ -109,6 +109,7 @@ describe('Solana policies', () => {
       maxSignatures: null,
       maxTxDataSizeBytes: 1232,
       allowAccountChanges: [],
+      rules: null,
     });
     const unsaid = [
       `relayers[0].policies.fee_payment_strategy: must be set to "relayer": the default of OpenZeppelin Relayer, "user", is not supported`,
@@ -140,6 +141,7 @@ describe('Solana policies', () => {
       maxSignatures: 3,
       maxTxDataSizeBytes: 1000,
       allowAccountChanges: ['assign', 'token_close'],
+      rules: null,
     });
   });
 
