@@ -249,7 +249,7 @@ describe('the OpenAPI document', () => {
         .concat(['key_label', 'module_path', 'pin', 'role_id', 'secret_id', 'token_label'])
         .concat(['auth_provider_x509_cert_url', 'auth_uri', 'client_email', 'client_id', 'client_x509_cert_url'])
         .concat(['organization_id', 'private_key', 'private_key_id'])
-        .concat(['client_secret', 'federated_token_file', 'api_key_secret', 'wallet_secret'])
+        .concat(['client_secret', 'federated_token_file', 'api_key_secret', 'version', 'wallet_secret'])
         .sort(),
     );
   });
