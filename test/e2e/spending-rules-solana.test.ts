@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { address } from '@solana/kit';
 import { signerOf } from '../../src/sandbox/solana/build-transaction.js';
@@ -7,6 +9,7 @@ import { transferOf, unitPriceOf } from '../../src/sandbox/solana/instructions.j
 import { rest } from '../support/callers.js';
 import { type SolanaService, startSolanaService } from '../support/network-service.js';
 import { ruleExamples } from '../support/rule-examples.js';
+import { type RunningService, type ServiceHome, startService } from '../support/service.js';
 import { paymentBody, transactionBody } from '../support/solana-body.js';
 
 const [bob, carol] = await Promise.all([signerOf(2), signerOf(3)]);
@@ -14,11 +17,22 @@ const tokens = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
 const mint = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v';
 const limit = { asset: 'native', amount: 34_000_000, window_seconds: 86_400, per: 'relayer' };
 
+/** Starts a service with a relayer of the same key on another cluster, which has no rules. */
+async function withSister(home: ServiceHome): Promise<RunningService> {
+  const file = join(home.dir, 'config.json');
+  const config = JSON.parse(await readFile(file, 'utf8'));
+  const [[relayer], [network]] = [config.relayers, config.networks];
+  config.relayers.push({ ...relayer, id: 'sister', name: 'Sister', network: 'other' });
+  config.networks.push({ ...network, network: 'other' });
+  await writeFile(file, JSON.stringify(config));
+  return startService(home);
+}
+
 describe('spending rules of a Solana relayer', () => {
   let rig: SolanaService;
 
   before(async () => {
-    rig = await startSolanaService();
+    rig = await startSolanaService({ start: withSister });
     for (const { address } of [bob, carol]) await rig.solana.faucet(address, 1_000_000_000n);
     rig.solana.chain.advance(2);
   });
@@ -101,6 +115,23 @@ describe('spending rules of a Solana relayer', () => {
     const allowed = await send(await signed([unitPriceOf(1n), transferOf(own, bob.address, 1n)]));
     assert.equal(allowed.status, 200, allowed.text);
     await rig.untilWithBlocks(allowed.body.data.id, 'confirmed');
+  });
+
+  it('a relayer of the same key on another cluster signs no transaction, since it names no chain', async () => {
+    const body = await transactionBody(rig.solana.chain, {
+      payer: address(rig.home.address),
+      instructions: [transferOf(address(rig.home.address), carol.address, 1n)],
+      version: 0,
+    });
+    const sign = (relayer: string) => rest(rig.service.baseUrl, 'POST', `/relayers/${relayer}/sign-transaction`, body);
+    await setRules([{ id: 'none', effect: 'deny' }]);
+    for (const relayer of [rig.home.relayerId, 'sister']) {
+      const { status, headers, text } = await sign(relayer);
+      assert.deepEqual([status, headers.get('x-error-reason')], [403, 'POLICY_DENIED'], text);
+    }
+    await setRules(null);
+    const signed = await sign('sister');
+    assert.equal(signed.status, 200, signed.text);
   });
 
   it('many callers at once never pass a limit, the chain pays nearly all of it, and what is spent counts on', async () => {

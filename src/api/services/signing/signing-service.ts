@@ -102,8 +102,9 @@ export function createSigningService(deps: SigningServiceDeps): ServiceImpl<type
     },
     async signTransaction({ transaction }, context) {
       const relayer = relayerOf(context);
-      // It names its chain, so no relayer of another one could send it.
-      requireSigning(deps.keccak256, [relayer], { kind: 'transaction' });
+      // A Solana message names no chain. Others do, so no relayer of another one could send them.
+      if (relayer.networkType === 'solana') requireSigningOf(relayer, { kind: 'transaction' });
+      else requireSigning(deps.keccak256, [relayer], { kind: 'transaction' });
       const { signForeign } = deps.directory.chainOf(relayer);
       // The gate rejects relayers of other network types.
       if (signForeign === null || transaction.case === undefined)
