@@ -87,20 +87,6 @@ describe('confirmations', () => {
     assert.equal(await rig.final(20 * 60_000), null);
   });
 
-  it('confirmations: one needs no other block, but another endpoint that shows the same chain', async (test) => {
-    const nodes = [await startBlockNode(test, linked('aa')), await startBlockNode(test, linked('aa'))] as const;
-    const rig = openRig(test, nodes, { confirmations: 1 });
-    assert.equal(await rig.final(), 100n);
-    // The newest block may reach the other one a moment later.
-    nodes[0].head = 101;
-    assert.equal(await rig.final(blockMs), 101n);
-    // Blocks that the first one alone shows do not count.
-    nodes[0].head = 110;
-    assert.equal(await rig.final(blockMs), 100n);
-    for (const node of nodes) node.head = 111;
-    assert.equal(await rig.final(blockMs), 111n);
-  });
-
   it('confirmations: cost no call for blocks that were seen as heads', async (test) => {
     const node = await startBlockNode(test, linked('aa'));
     const rig = openRig(test, [node]);
