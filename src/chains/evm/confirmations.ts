@@ -31,6 +31,8 @@ export interface ConfirmationsDeps {
 const maxLinked = 64n;
 /** While no other endpoint follows the chain, the blocks of one endpoint count after this number of heads and this long. */
 const aloneFor = { heads: 8, ms: 60_000 };
+/** An endpoint whose newest block is not older than this follows the chain, at any number. */
+const recentMs = 300_000;
 /** Some networks have numbers without a block. If blocks were never linked for this long, the network is one of them. */
 const unlinkedForMs = 600_000;
 
@@ -76,11 +78,21 @@ export function createConfirmations({ rpc, branch, network, hasOthers, clock }: 
     return settled.map((answer) => ('result' in answer ? answer.result : null));
   }
 
-  /** Compares a block of an endpoint that lags; null: it is too far behind to be compared. */
-  async function compareBehind(head: Head, { number, hash }: Pick<Block, 'number' | 'hash'>): Promise<'same' | 'another' | null> {
-    if (number > head.number || head.number - number > maxDepth) return null;
+  /**
+   * Compares the newest block of an endpoint that seems to lag. An endpoint that jumps ahead makes an honest one seem so: it must show how
+   * its head follows that block. `unproved`: it does not; null: the other one has been far behind for long.
+   */
+  async function compareBehind(head: Head, { number, hash, timestampMs }: Block): Promise<'same' | 'another' | 'unproved' | null> {
+    if (number > head.number) return null;
+    if (head.number - number > maxDepth) {
+      if (timestampMs === null || clock.nowMs() - timestampMs > recentMs) return null;
+      const [answer] = await rpc.batch([questions.blockHash(number)], { first: 'head' });
+      return answer === undefined || !('result' in answer) ? 'unproved' : answer.result === hash ? 'same' : 'another';
+    }
+    if (wasLinked && !(await branch.reach(number))) return 'unproved';
     const [own = null] = await ownHashes([number]);
-    return own === null ? null : own === hash ? 'same' : 'another';
+    // Our chain may have no block at a number at which it has one.
+    return own === hash ? 'same' : own === null && !wasLinked ? null : 'another';
   }
 
   /** Returns the highest block that another endpoint confirms; null: none yet. */
@@ -109,7 +121,7 @@ export function createConfirmations({ rpc, branch, network, hasOthers, clock }: 
     isDisputed = isNear || behind === 'another' || rpc.hasRival();
     if (newest !== null && behind === 'same') shared = { number: newest.number, hash: newest.hash };
     const isFollowing = newest !== null && behind === 'same' && newest.number > (alone?.other ?? -1n);
-    if (isDisputed) alone = null;
+    if (isDisputed || behind === 'unproved') alone = null;
     else if (alone === null || isFollowing)
       alone = { ...seenAt(null, head, clock.elapsedMs()), other: behind === 'same' ? (newest?.number ?? null) : null };
     else alone = { ...alone, ...seenAt(alone, head, clock.elapsedMs()) };

@@ -12,6 +12,8 @@ const required = 4;
 interface Shown {
   readonly hash: string;
   readonly parentHash: string;
+  /** Absent: each block has a time of its own. */
+  readonly timeMs?: number;
 }
 
 const hashOf = (branch: string, height: number): string => `0x${branch}${height.toString(16).padStart(62, '0')}`;
@@ -37,8 +39,9 @@ async function startBlockNode(test: TestContext, block: BlockNode['block']): Pro
     const shown = height > node.head ? null : node.block(height);
     if (shown === null || shown instanceof FakeError) return shown;
     if (method === 'eth_getBlockByHash' && shown.hash !== at) return null;
-    const timestamp = `0x${(startMs / 1000 + (height * blockMs) / 1000).toString(16)}`;
-    return { number: `0x${height.toString(16)}`, ...shown, timestamp, baseFeePerGas: '0x1', gasLimit: '0x1c9c380' };
+    const { timeMs = startMs + height * blockMs, ...block } = shown;
+    const timestamp = `0x${(timeMs / 1000).toString(16)}`;
+    return { number: `0x${height.toString(16)}`, ...block, timestamp, baseFeePerGas: '0x1', gasLimit: '0x1c9c380' };
   };
   const fake = await startFakeNode(test, (request) => (node.isAway ? 'hang up' : answering(request, answer)));
   const node: BlockNode = { ...fake, head: 100, block, isAway: false };
@@ -197,6 +200,37 @@ describe('confirmations', () => {
       assert.ok(final === null || final <= 100n, `block ${final} is final at ${height}`);
     }
   });
+
+  for (const [name, jump, parentOf] of [
+    ['without a block in between', 200, (height: number) => (height > 300 ? height - 1 : 100)],
+    ['onto blocks that lead nowhere', 200, (height: number) => (height > 250 ? height - 1 : -1)],
+    ['further than blocks are compared', 400, (height: number) => (height > 450 ? height - 1 : -1)],
+  ] as const) {
+    it(`confirmations: do not count for an endpoint that jumps ahead ${name}, while the other one follows the chain`, async (test) => {
+      const made = (height: number): Shown | null =>
+        height <= 100
+          ? linked('aa')(height)
+          : parentOf(height) === -1 || (height < 300 && jump === 200 && parentOf(300) === 100)
+            ? null
+            : { hash: hashOf('cc', height), parentHash: parentOf(height) === 100 ? hashOf('aa', 100) : hashOf('cc', parentOf(height)) };
+      const first = await startBlockNode(test, linked('aa'));
+      const second = await startBlockNode(test, linked('aa'));
+      const rig = openRig(test, [first, second], { averageBlockTimeMs: 500 });
+      assert.equal(await rig.final(), deepest(100));
+      // The blocks are as far in the future as nodes accept.
+      const aheadMs = 50_000;
+      first.block = (height) => {
+        const block = made(height);
+        return block === null || height <= 100 ? block : { ...block, timeMs: startMs + (height - jump) * blockMs + aheadMs };
+      };
+      for (let heads = 1; heads < 60; heads += 1) {
+        first.head = 100 + jump + heads;
+        second.head = 100 + heads;
+        const final = await rig.final(blockMs);
+        assert.ok(final === null || final <= BigInt(second.head), `block ${final} is final after ${heads} heads`);
+      }
+    });
+  }
 
   it('confirmations: count without a second endpoint that lags and stands still', async (test) => {
     const [first, second] = [await startBlockNode(test, linked('aa')), await startBlockNode(test, linked('aa'))];
