@@ -8,6 +8,7 @@ import type { EvmNetwork } from '../../core/records/network.js';
 import { onNetwork } from '../../core/records/on-network.js';
 import type { BlockMemory } from '../../core/work/block-memory.js';
 import type { First } from '../rpc/endpoint-selector.js';
+import { isNear } from '../rpc/judged-twice.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { whyForbidden } from './content.js';
 import { withinCeiling } from './fee-ceiling.js';
@@ -359,13 +360,6 @@ async function runsWith(deps: DraftDeps, question: SimulatedCall, gas: bigint, p
     () => true,
     () => false,
   );
-}
-
-/** Two estimates that differ by at most this factor may both be right. */
-const nearFactor = 4n;
-
-function isNear(one: bigint, other: bigint): boolean {
-  return one <= other * nearFactor && other <= one * nearFactor;
 }
 
 /** Shortens the memory key, since call data may be long. */
