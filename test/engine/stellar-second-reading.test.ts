@@ -36,10 +36,11 @@ async function untilDisputed(rig: StellarRig, id: string, close: () => void): Pr
 }
 
 /** The endpoints at these places show a ledger of their own, and the others never get a transaction, until `heal`. */
-async function startForked(test: TestContext, nodeCount: number, forkedPlaces: readonly number[]) {
+async function startForked(test: TestContext, nodeCount: number, forkedPlaces: readonly number[], hasOneClock = false) {
   let fork: StellarNode | null = null;
   const rig = await start(test, {
     nodeCount,
+    hasOneClock,
     answerOf: (place, call, ask) => (fork !== null && forkedPlaces.includes(place) ? askAt(fork, call) : ask(call)),
   });
   const forked = await startStellar({ accounts: { [rig.key.address]: 1_000_000_000n, ...accounts } });
@@ -105,6 +106,46 @@ describe('a payment on Stellar that one endpoint shows in a ledger', { concurren
     heal();
     await rig.untilWithBlocks(id, 'confirmed');
     assert.equal(await rig.chain.balanceOf(receiver), 10_000_000n + stroops);
+  });
+
+  /** The first endpoint jumps ahead, with close times that nodes accept, and makes the other one seem to lag. */
+  async function startJump(test: TestContext, ledgers: number) {
+    const forked = await startForked(test, 2, [0], true);
+    const { rig, forked: jumping } = forked;
+    jumping.ledger.pass(Math.ceil(ledgers / 4) + 2);
+    for (let closed = 0; closed < ledgers; closed += 1) jumping.ledger.close();
+    const id = await forked.landOnFork();
+    await rig.untilWithBlocks(id, 'mined');
+    return {
+      ...forked,
+      id,
+      pass(seconds: number, ledgersToClose: readonly StellarNode[]) {
+        rig.clock.moveOn(seconds * 1_000);
+        for (const node of [rig.node, jumping]) node.ledger.pass(seconds);
+        for (const node of ledgersToClose) node.ledger.close();
+      },
+    };
+  }
+
+  for (const ledgers of [20, 110])
+    it(`is not confirmed ${ledgers} ledgers ahead of another one that follows the chain`, async (test) => {
+      const { rig, forked, id, pass, heal } = await startJump(test, ledgers);
+      await untilDisputed(rig, id, () => pass(5, [rig.node, forked]));
+      for (let passed = 0; passed < 30; passed += 1) pass(5, [rig.node, forked]);
+      assert.equal((await rig.view(id)).transaction.status, 'mined');
+      heal();
+    });
+
+  it('is confirmed if the other one has been far behind its ledger for minutes', async (test) => {
+    const { rig, forked, id, pass } = await startJump(test, 110);
+    let passedS = 0;
+    await waitFor('the payment to be confirmed', async () => {
+      if ((await rig.view(id)).transaction.status === 'confirmed') return true;
+      pass(5, [forked]);
+      passedS += 5;
+      return undefined;
+    });
+    assert.ok(passedS >= 60, String(passedS));
   });
 
   const reasons: Readonly<Record<string, (shown: Shown) => Shown>> = {

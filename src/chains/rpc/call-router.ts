@@ -122,9 +122,10 @@ export function createCallRouter(
     return { settled, by };
   }
 
+  /** An endpoint that jumps ahead makes others seem to lag, and may keep calls to itself, so these get the copy too. */
   function copy<T>(calls: readonly RpcCall<T>[], order: readonly Endpoint[], { onAsked }: BatchOptions<T>): void {
-    const second = order[1];
-    if (second === undefined || second.isTripped() || copies >= maxCopies) return;
+    const second = order.slice(1).find((one) => !one.isTripped() || one.trippedBy() === 'lagging' || one.trippedBy() === 'ahead');
+    if (second === undefined || copies >= maxCopies) return;
     copies += 1;
     const asking = second.ask(calls, true);
     onAsked?.(second, calls, asking);

@@ -1,6 +1,7 @@
 import type { Receipt, SecondReading, SenderTransaction } from '../../core/ports/chain/outcomes.js';
 import type { Log } from '../../core/work/log.js';
 import { remember } from '../../core/work/remember.js';
+import { createDenials } from './denials.js';
 import type { First } from './endpoint-selector.js';
 import type { Rpc } from './rpc.js';
 
@@ -16,10 +17,15 @@ const maxSources = 20_000;
 /** The number of refuted receipts that are remembered. */
 const maxRefuted = 20_000;
 
+/** After this long, an endpoint that follows the chain below a block denies it. */
+const belowForMs = 60_000;
+
 /** What the endpoint at this place shows. Null: a receipt in a block that is not on our branch, or none although it has the block. */
 export interface Word {
   readonly receipt: Receipt | null;
   readonly by: number;
+  /** Its newest block is recent and below the receipt's. */
+  readonly isBelow?: boolean;
 }
 
 type Shown = Word & { readonly receipt: Receipt };
@@ -55,6 +61,7 @@ export interface SecondReadings {
 /** Creates second readings. No endpoint confirms its own receipt. */
 export function createSecondReading({ rpc, reader, log, nowMs }: SecondReadingDeps): SecondReadings {
   const { leftOutBy } = reader;
+  const below = createDenials({ nowMs, elapsedMs: nowMs }, belowForMs);
   /** The endpoint that showed a receipt last, and its block, by the transaction's hash. */
   const sources = new Map<string, { readonly by: number; readonly blockHash: string }>();
   /** Blocks that do not hold a transaction although an endpoint said so, by the transaction's hash. */
@@ -95,10 +102,13 @@ export function createSecondReading({ rpc, reader, log, nowMs }: SecondReadingDe
   }
 
   /** Judges a receipt that its source shows and no other endpoint confirms. */
-  async function judge(receipt: Receipt, source: number | undefined, other: Shown | undefined): Promise<SecondReading> {
+  async function judge(receipt: Receipt, source: number | undefined, other: Shown | undefined, isBelow: boolean): Promise<SecondReading> {
     const asked = source === undefined ? [] : [source];
     const denier = other === undefined ? await leftOutBy(receipt, { otherThan: new Set(asked) }) : null;
-    if (other === undefined && denier === null) return rpc.silentForMs(asked) >= silentForMs ? 'alone' : 'unknown';
+    if (other === undefined && denier === null) {
+      if (isBelow) return below.isLong(receipt.hash) ? 'different' : 'below';
+      return rpc.silentForMs(asked) >= silentForMs ? 'alone' : 'unknown';
+    }
     if (source === undefined || (await isWithdrawn(receipt, source))) return 'absent';
     if (denier !== null && (await leftOutBy(receipt, { otherThan: new Set([source, denier]) })) !== null) return 'absent';
     return other !== undefined && isInSameBlock(receipt, other.receipt) ? 'status' : 'different';
@@ -151,14 +161,20 @@ export function createSecondReading({ rpc, reader, log, nowMs }: SecondReadingDe
         [first, second],
       );
       const settle = async (receipt: Receipt): Promise<void> => {
-        const shown = [first, second, third].map((word) => word.get(receipt.hash)).filter((word) => isShown(word));
-        const words = await fitting(receipt, shown);
+        const all = [first, second, third].flatMap((word) => word.get(receipt.hash) ?? []);
+        const words = await fitting(
+          receipt,
+          all.filter((word) => isShown(word)),
+        );
         const alike = words.filter((word) => isAlike(receipt, word.receipt));
         const others = words.filter((word) => !alike.includes(word));
         const [one, another] = alike.length > 1 ? alike : others;
         if (one !== undefined && another !== undefined && isAlike(one.receipt, another.receipt))
           agree(receipt, alike.length > 1 ? agreedOf(receipt, alike) : agreedOf(one.receipt, [another]));
-        else readings.set(receipt.hash, await judge(receipt, alike[0]?.by, others[0]));
+        else {
+          const isBelow = all.some((word) => word.isBelow === true);
+          readings.set(receipt.hash, await judge(receipt, alike[0]?.by, others[0], isBelow));
+        }
       };
       await Promise.all(disputed.map(settle));
       for (const { hash, blockHash } of receipts) if (readings.get(hash) === 'absent') remember(refuted, hash, blockHash, maxRefuted);

@@ -1,4 +1,5 @@
 import type { Receipt } from '../../core/ports/chain/outcomes.js';
+import type { Clock } from '../../core/work/clock.js';
 import type { CallOptions } from '../rpc/call-router.js';
 import type { First } from '../rpc/endpoint-selector.js';
 import { nodeUnavailable } from '../rpc/node-error.js';
@@ -78,8 +79,17 @@ export function withoutFee(receipt: Receipt): Receipt {
 /** A ledger of a public network has a few pages at most. */
 const maxPages = 10;
 
-/** Reads receipts from the endpoints that a second reading names. One that has dropped their ledger, or lacks it, gives no word. */
-export function createReceiptReader(rpc: Rpc, networkId: Buffer): ReceiptReader {
+/** An endpoint whose newest ledger closed within this time follows the chain, at any number. */
+const recentMs = 120_000;
+
+/**
+ * Reads receipts from the endpoints that a second reading names. One that has dropped their ledger, or has been far behind it for long,
+ * gives no word.
+ */
+export function createReceiptReader(rpc: Rpc, networkId: Buffer, clock: Clock): ReceiptReader {
+  const isBelow = ({ latestLedger, latestCloseTimeS }: NodeView, ledger: bigint): boolean =>
+    latestLedger < ledger && clock.nowMs() - Number(latestCloseTimeS) * 1000 <= recentMs;
+
   /** What one endpoint shows of each; left out: it gives no word. `silent` gets those and the endpoint that answered. */
   async function readOnce(receipts: readonly Receipt[], first: First, silent: Map<Receipt, number>): Promise<Map<string, Word>> {
     const calls = receipts.flatMap((receipt) => [receipt.hash, ...(receipt.otherHashes ?? [])].map((asked) => ({ receipt, asked })));
@@ -100,6 +110,7 @@ export function createReceiptReader(rpc: Rpc, networkId: Buffer): ReceiptReader 
       const isAnswered = shown.length === 1 + (receipt.otherHashes?.length ?? 0);
       const hasLedger = shown.every(({ view }) => view.oldestLedger <= receipt.blockNumber && receipt.blockNumber <= view.latestLedger);
       if (one.found !== null || (isAnswered && hasLedger)) words.set(receipt.hash, { receipt: one.found, by: one.by });
+      else if (isBelow(one.view, receipt.blockNumber)) words.set(receipt.hash, { receipt: null, by: one.by, isBelow: true });
       else silent.set(receipt, one.by);
     }
     return words;

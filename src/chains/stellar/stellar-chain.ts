@@ -48,7 +48,7 @@ export function createStellarChain(options: RpcOptions<StellarNetwork>): Stellar
   const { rpc, memory, methods } = createNodes(options, stellarDialect(passphrase));
   const market = createMarket(rpc, memory);
   const broadcaster = createBroadcaster(rpc, log, networkName);
-  const secondReading = createSecondReading({ rpc, reader: createReceiptReader(rpc, networkId), log, nowMs: clock.elapsedMs });
+  const secondReading = createSecondReading({ rpc, reader: createReceiptReader(rpc, networkId, clock), log, nowMs: clock.elapsedMs });
   const outcomes = createAttemptOutcomes({ rpc, secondReading, networkId, networkName, clock, log });
   const drafting: DraftDeps = { rpc, market, network, networkId, broadcaster, clock, apart: createDenials(clock, apartForMs) };
   const askTransaction = (hash: string) => rpc.ask(questions.transaction(hash, networkId, rpc.newestNumber()));

@@ -41,6 +41,6 @@ export async function proveUse(lane: LaneContext, sequence: Sequence, head: Head
   const record = lane.transactions.tracked(id);
   if (record !== undefined) record.unread = null;
   if (reading === 'absent') return 'refuted';
-  const isShown = typeof reading === 'string' ? reading !== 'different' : reading.blockHash === blockHash;
+  const isShown = typeof reading === 'string' ? reading !== 'different' && reading !== 'below' : reading.blockHash === blockHash;
   return isShown ? 'proved' : 'disputed';
 }

@@ -8,6 +8,8 @@ import type { LaneContext } from './lane-context.js';
 /** Of the receipts that an earlier reading left undecided, this many are read again per head: they may stay so for ever. */
 const undecidedPerHead = 12;
 
+const openReadings: ReadonlySet<SecondReading> = new Set(['unknown', 'below', 'different', 'status']);
+
 /** A receipt that is about to become final, and the id of its transaction. */
 export interface Final {
   readonly id: string;
@@ -45,7 +47,7 @@ export async function readFinalsAgain(
     for (const { id, receipt } of group) {
       const reading = shown === null ? 'unknown' : shown.get(receipt.hash);
       if (reading !== undefined) readings.set(receipt.hash, reading);
-      const isOpen = reading === 'unknown' || reading === 'different' || reading === 'status';
+      const isOpen = reading !== undefined && openReadings.has(reading);
       const record = transactions.tracked(id);
       if (record !== undefined) record.undecidedAtHead = isOpen ? heads.count : null;
       if (!isOpen) isAnyDecided = true;
@@ -60,7 +62,7 @@ export async function readFinalsAgain(
   if (isAnyDecided) await read(later);
   else for (const { receipt } of later) readings.set(receipt.hash, 'unknown');
   const waiting = new Set(isAnyDecided ? [] : later.map(({ id }) => id));
-  return { readings, waiting, isUndecided: [...readings.values()].includes('unknown') };
+  return { readings, waiting, isUndecided: [...readings.values()].some((reading) => reading === 'unknown' || reading === 'below') };
 }
 
 /** Without an answer of another endpoint, a receipt becomes final after this many heads and this long. */

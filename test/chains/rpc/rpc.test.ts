@@ -277,6 +277,8 @@ describe('head calls', () => {
       (await rpc.askHead({ method: 'eth_blockNumber', params: [], read })).number === 100n ? true : undefined,
     );
     assert.match(lines[0] ?? '', /RPC endpoint is lagging; removed from rotation/);
+    await rpc.batch([{ method: 'eth_send', params: [], read: asIs }], { first: 'head', copied: true });
+    await waitFor('the copy of a broadcast to reach the lagging endpoint too', () => lagging.methods.includes('eth_send') || undefined);
     slow = 99;
     await waitFor('the endpoint to come back', async () => {
       await rpc.askHead({ method: 'eth_blockNumber', params: [], read });

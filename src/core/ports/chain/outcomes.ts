@@ -60,10 +60,11 @@ export interface Receipt extends SenderTransaction {
 
 /**
  * What a second reading of a receipt shows. `alone`: the network has no other endpoint. `unknown`: no other endpoint has it. `status`: two
- * endpoints agree on the block, but not on whether the transaction succeeded. `different`: they differ in more. `absent`: two endpoints
+ * endpoints agree on the block, but not on whether the transaction succeeded. `different`: they differ in more. `below`: another endpoint
+ * follows the chain below the block, which an endpoint that jumps ahead may have made up. `absent`: two endpoints
  * show its block without the transaction, or its source does not show the receipt any more. A receipt: what two others show.
  */
-export type SecondReading = 'same' | 'alone' | 'unknown' | 'status' | 'different' | 'absent' | Receipt;
+export type SecondReading = 'same' | 'alone' | 'unknown' | 'status' | 'different' | 'below' | 'absent' | Receipt;
 
 /** The answers of nodes about the receipts of some transactions. */
 export interface ReceiptAnswers {

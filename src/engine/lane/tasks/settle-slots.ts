@@ -238,7 +238,7 @@ function doubtOf(receipt: Receipt, { head, blocks, readings }: Omit<Depth, 'isFi
   const reading = readings.get(receipt.hash);
   if (reading === 'absent') return null;
   if (blocks.shows(receipt) === 'another' || receipt.blockNumber > head.number) return 2;
-  return reading === 'different' || reading === 'unknown' ? 1 : 0;
+  return reading === 'different' || reading === 'unknown' || reading === 'below' ? 1 : 0;
 }
 
 /** Returns the attempt in the slot whose receipt is the least doubtful; of several, one with a receipt of its own hash. */
@@ -275,7 +275,7 @@ function resolveMined(
   if (record !== undefined && reading !== 'unknown') record.unread = null;
   if (reading === 'absent') return takeBack(lane, open);
   if (reading === 'different') return dispute(lane, head, open, at.blockNumber);
-  if (reading === 'unknown' && !isAloneLong(lane, head, id)) return null;
+  if (reading === 'below' || (reading === 'unknown' && !isAloneLong(lane, head, id))) return null;
   const receipt = typeof reading === 'string' ? { hash: attempt.hash, ...at } : reading;
   return withStatus(sequence, attempt, receipt, reading, (shown) => {
     if (shown === null) return dispute(lane, head, open, at.blockNumber);
