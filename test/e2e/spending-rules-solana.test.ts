@@ -90,12 +90,12 @@ describe('spending rules of a Solana relayer', () => {
       [
         'a token transfer without its mint',
         token([3, 1, 0, 0, 0, 0, 0, 0, 0], [carol.address, bob.address, own]),
-        /^instructions\[0\] .* is not for its asset$/,
+        /^instructions\[0\] .* cannot read its asset$/,
       ],
       [
         'a token transfer above the limit',
         token([12, 6, 0, 0, 0, 0, 0, 0, 0, 6], [carol.address, mint, bob.address, own]),
-        /^the rule bob allows 5 \(EPj.*\) in 86400 s; this needs 6$/,
+        /^instructions\[0\] needs 6 \(EPj.*\); the rule bob allows 5 in 86400 s$/,
       ],
     ];
     for (const [name, body, message] of rows) {

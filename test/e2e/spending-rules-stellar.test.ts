@@ -33,7 +33,7 @@ describe('spending rules of a Stellar relayer', () => {
     assert.ok(examples.length >= 1);
     for (const example of examples) await setRules(example);
     const rule = {
-      ...{ id: 'all', effect: 'allow', operations: ['payment', 'invoke_contract'], to: [rig.ledger.testContract], functions: ['transfer'] },
+      ...{ id: 'all', effect: 'allow', operations: ['invoke_contract'], to: [rig.ledger.testContract], functions: ['transfer'] },
       ...{ assets: ['native', rig.ledger.testContract], max_value: 7, api_keys: ['bootstrap'], limits: [limit] },
     };
     assert.deepEqual(await setRules([rule]), [rule]);
@@ -74,9 +74,9 @@ describe('spending rules of a Stellar relayer', () => {
         /^operations\[1\] .* is not for its receiver$/,
       ],
       [
-        'a path payment by what it may send',
-        { network: 'local', operations: [{ ...path, destination: bob?.address, send_max: '101', dest_amount: '1' }] },
-        /^operations\[0\] .* is not for its amount$/,
+        'a path payment, of which offers get more than the receiver',
+        { network: 'local', operations: [{ ...path, destination: bob?.address, send_max: '100', dest_amount: '1' }] },
+        /^operations\[0\] .* cannot read its receiver$/,
       ],
       [
         'an offer',
@@ -87,7 +87,7 @@ describe('spending rules of a Stellar relayer', () => {
             buying: { type: 'credit4', code: 'USD', issuer: bob?.address },
           })),
         },
-        /^operations\[0\] .* is not for its receiver$/,
+        /^operations\[0\] .* cannot read its receiver$/,
       ],
       ['an envelope', { network: 'local', transaction_xdr: unsigned(rig.home.address).toXDR() }, /^operations\[0\] .* receiver$/],
       ['a fee bump', { network: 'local', transaction_xdr: foreign.toXDR(), fee_bump: true }, /^transaction_xdr is allowed by no rule/],
@@ -119,7 +119,10 @@ describe('spending rules of a Stellar relayer', () => {
     const accepted = answers.filter(({ status }) => status === 200);
     assert.equal(accepted.length, 33, 'as many as fit');
     const refused = answers.find(({ status }) => status === 403);
-    assert.match(refused?.body.error, /^the rule small allows 1000 \(native\) in 86400 s, of which \d+ are left; this needs 30$/);
+    assert.match(
+      refused?.body.error,
+      /^operations\[0\] needs 30 \(native\); the rule small allows 1000 in 86400 s, of which \d+ are left$/,
+    );
     const last = accepted.at(-1)?.body.data.id;
     assert.equal((await rest(rig.service.baseUrl, 'DELETE', `${path()}/transactions/${last}`)).status, 200);
     const again = await waitFor('what was canceled to be free', async () => {

@@ -114,14 +114,17 @@ describe('spending rules over REST', () => {
       assert.match(refused.body.error, new RegExp(`^${why} is allowed by no rule of the relayer`));
     }
     const dirty = erc20.encodeFunctionData('transfer', [receiver, 5n]).replace('0xa9059cbb00', '0xa9059cbbff');
-    assert.match((await send({ to: token, value: 0, data: dirty })).body.error, /^data is not encoded as arguments of transfer/);
+    assert.match(
+      (await send({ to: token, value: 0, data: dirty })).body.error,
+      /^data is allowed by no rule .*, payouts, cannot read its arguments$/,
+    );
     const once = () => send({ to: token, value: 0, external_id: 'once', data: erc20.encodeFunctionData('transfer', [receiver, 1_000n]) });
     assert.equal((await once()).status, 200);
     const again = await once();
     assert.deepEqual([again.status, again.headers.get('x-error-reason')], [409, 'EXTERNAL_ID_TAKEN'], 'it took the room itself');
     const over = await call(receiver, 600n);
     assert.equal(over.status, 403, over.text);
-    assert.match(over.body.error, /^the rule payouts allows 1500 .* of which 500 are left; this needs 600$/);
+    assert.match(over.body.error, /^data needs 600 \(0x.*\); the rule payouts allows 1500 .* of which 500 are left$/);
     assert.ok(Number(over.headers.get('retry-after')) >= 60, 'it says when there may be room');
     assert.equal((await call(receiver, 500n)).status, 200);
   });
@@ -146,7 +149,10 @@ describe('spending rules over REST', () => {
       transactions: [7, 2, 3].map((value) => ({ to: receiver, value, gas_limit: 100_000 })),
     });
     assert.deepEqual([batch.status, batch.headers.get('x-error-reason')], [403, 'SPEND_LIMIT_EXCEEDED'], batch.text);
-    assert.match(batch.body.error, /^transactions\[2\]: the rule small .* of which 10 are left; the transactions need 12$/);
+    assert.match(
+      batch.body.error,
+      /^transactions\[2\]\.value needs 12 \(native\) together with the other transactions; the rule small .* of which 10 are left$/,
+    );
     const raised = await rest(service.baseUrl, 'PUT', `${path()}/transactions/${id}`, { to: receiver, value: 40, speed: 'fast' });
     assert.equal(raised.status, 200, raised.text);
     assert.equal((await pay(1)).status, 403, 'the replacement took the rest');

@@ -97,7 +97,7 @@ const evm: Network<EvmPolicies, EvmRequest> = {
     rules: [
       {
         narrowed: { rules: [{ ...anyRule, id: 'others', to: [`0x${'11'.repeat(20)}`] }] },
-        fails: /^to is allowed by no rule of the relayer; the closest, others, is not for this to$/,
+        fails: /^to is allowed by no rule of the relayer; the closest, others, is not for its receiver$/,
       },
       { narrowed: { rules: [{ ...anyRule, id: 'none', effect: 'deny' }] }, fails: /^to is denied by the rule none$/ },
     ],

@@ -5,13 +5,23 @@ import type { PartRule, RuleEffect } from '../../src/core/records/spending-rule.
 
 /** A part of a transaction, written by hand: what the page says that rules see of it. */
 export interface DescribedPart {
-  /** Null: only rules without conditions on content are for it. */
+  /** Null: it cannot be read. */
   readonly kind: string | null;
-  readonly call: string | null;
+  /** Null: it is no call; undefined: it cannot be read. */
+  readonly call: string | null | undefined;
   readonly receivers: readonly string[];
-  /** `known`: the service knows what the code does that pays. */
-  readonly paid: { readonly asset: string; readonly amount: bigint; readonly known: boolean } | null;
+  /** What else it may pay; null: anyone. */
+  readonly mayPay: readonly string[] | null;
+  /** Null: it cannot be read. `known`: the service knows what the code does that pays. */
+  readonly paid: readonly { readonly asset: string; readonly amount: bigint; readonly known: boolean }[] | null;
+  /** What a path payment buys for its receiver; null: it is none. */
+  readonly bought: string | null;
 }
+
+/** A part that does nothing that rules ask for. */
+export const nothing: Omit<DescribedPart, 'kind'> = { call: null, receivers: [], mayPay: [], paid: [], bought: null };
+/** A part of which nothing can be read. */
+export const unread: DescribedPart = { kind: null, call: undefined, receivers: [], mayPay: null, paid: null, bought: null };
 
 /** What random rules choose from. */
 export interface RuleWords {
@@ -50,7 +60,7 @@ export function anyRules(words: RuleWords): fc.Arbitrary<readonly PartRule[]> {
     limits: fc.oneof(fc.constant([]), fc.array(limit, { maxLength: 2 })),
   });
   return fc.uniqueArray(
-    rule.map((one) => (one.effect === 'deny' ? { ...one, limits: [] } : one)),
+    rule.map((one) => (one.effect === 'deny' ? { ...one, maxAmount: null, limits: [] } : one)),
     { minLength: 1, maxLength: 5, selector: ({ id }) => id },
   );
 }
@@ -66,30 +76,43 @@ export function expectedOf(
   const counted = new Map<string, bigint>();
   for (const part of parts) {
     const has = (list: readonly string[], text: string) => list.some((one) => sameAs(one) === sameAs(text));
+    // For each condition, the answers that are possible: a rule that denies is for the part if it may be, and one that allows if it must be.
     const found = rules.find((rule) => {
       if (rule.apiKeyIds !== null && !rule.apiKeyIds.includes(key ?? '')) return false;
-      if (rule.kinds !== null && !rule.kinds.includes(part.kind ?? '')) return false;
-      if (rule.calls !== null && (part.call === null || !rule.calls.some((one) => isCall(one, part.call ?? '')))) return false;
-      const { to, assets, maxAmount, limits } = rule;
+      const may = (certain: boolean, possible: boolean) => certain || (rule.effect === 'deny' && possible);
+      const { kinds, calls, to, assets, maxAmount, limits } = rule;
+      const { kind, call, receivers, mayPay, paid, bought } = part;
+      if (kinds !== null && !may(kind !== null && kinds.includes(kind), kind === null)) return false;
+      const isCalled = (text: string) => calls === null || calls.some((one) => isCall(one, text));
+      if (calls !== null && !may(typeof call === 'string' && isCalled(call), call === undefined)) return false;
       if (to !== null) {
-        const inside = part.receivers.filter((one) => has(to, one)).length;
-        if (inside === 0 || (rule.effect === 'allow' && inside < part.receivers.length)) return false;
+        const inside = receivers.filter((one) => has(to, one)).length;
+        const isConsented = bought === null || kinds !== null;
+        const isAllowed = inside > 0 && inside === receivers.length && isConsented;
+        const isHit = inside > 0 || mayPay === null || mayPay.some((one) => has(to, one));
+        if (rule.effect === 'allow' ? !isAllowed : !isHit) return false;
       }
-      if (assets === null && maxAmount === null && limits.length === 0) return true;
-      if (part.paid === null) return false;
-      const { asset, amount, known } = part.paid;
+      if (assets !== null) {
+        const touched = [...(paid ?? []).map(({ asset }) => asset), ...(bought === null ? [] : [bought])];
+        const isAllowed = paid !== null && paid.length > 0 && touched.every((one) => has(assets, one));
+        const isHit = paid === null || touched.some((one) => has(assets, one)) || paid.some(({ known }) => !known);
+        if (rule.effect === 'allow' ? !isAllowed : !isHit) return false;
+      }
+      if (maxAmount === null && limits.length === 0) return true;
+      if (paid === null || paid.length === 0) return false;
       const limited = limits.map((one) => one.asset);
-      if (assets !== null && !has(assets, asset)) return false;
-      if (limits.length > 0 && !has(limited, asset)) return false;
-      if (!known && !has([...(assets ?? []), ...limited], asset)) return false;
-      return maxAmount === null || amount <= maxAmount;
+      if (limits.length > 0 && paid.some(({ asset }) => !has(limited, asset))) return false;
+      if (maxAmount === null) return true;
+      return paid.every(({ asset, amount, known }) => amount <= maxAmount && (known || has([...(assets ?? []), ...limited], asset)));
     });
     if (found?.effect !== 'allow') return 'deny';
     rulesOf.push(found.id);
     for (const { asset, windowMs, per } of found.limits) {
-      if (part.paid === null || sameAs(asset) !== sameAs(part.paid.asset) || part.paid.amount === 0n) continue;
-      const window = [found.id, asset, windowMs, per === 'relayer' ? 'all' : key].join(' ');
-      counted.set(window, (counted.get(window) ?? 0n) + part.paid.amount);
+      for (const one of part.paid ?? []) {
+        if (sameAs(asset) !== sameAs(one.asset) || one.amount === 0n) continue;
+        const window = [found.id, asset, windowMs, per === 'relayer' ? 'all' : key].join(' ');
+        counted.set(window, (counted.get(window) ?? 0n) + one.amount);
+      }
     }
   }
   return `allow by ${rulesOf[0]}: ${[...counted].map(([window, amount]) => `${window} ${amount}`).sort()}`;

@@ -17,7 +17,7 @@ export const file_relayer_v1_rules: GenFile = /*@__PURE__*/
 
 /**
  * A rule of a relayer on an EVM network. It is for a transaction if all of its conditions hold; a condition that is not set always holds. Over RPC an empty list is
- * one that is not set.
+ * one that is not set. A rule that denies is also for what it cannot read, and a rule that allows is not.
  *
  * @generated from message relayer.v1.EvmRule
  */
@@ -52,14 +52,14 @@ export type EvmRule = Message<"relayer.v1.EvmRule"> & {
   functions: string[];
 
   /**
-   * What must hold for arguments, at most 32 conditions. A call whose arguments are not encoded as the ABI says is rejected.
+   * What must hold for arguments, at most 32 conditions. A call whose arguments are not encoded as the ABI says cannot be read.
    *
    * @generated from field: repeated relayer.v1.ArgumentCondition arguments = 5;
    */
   arguments: ArgumentCondition[];
 
   /**
-   * The maximum value. In wei, decimal, 0 to 2^128-1. Absent: no maximum.
+   * The maximum value. In wei, decimal, 0 to 2^128-1. Absent: no maximum. Not in a rule that denies.
    *
    * @generated from field: optional string max_value = 6;
    */
@@ -204,7 +204,7 @@ export const SpendLimitSchema: GenMessage<SpendLimit> = /*@__PURE__*/
 
 /**
  * A rule of a relayer on a Stellar network. It is for an operation if all of its conditions hold; a condition that is not set always holds. Each operation of a
- * transaction must be allowed.
+ * transaction must be allowed. A rule that denies is also for what it cannot read, and a rule that allows is not.
  *
  * @generated from message relayer.v1.StellarRule
  */
@@ -232,7 +232,7 @@ export type StellarRule = Message<"relayer.v1.StellarRule"> & {
 
   /**
    * Accounts and contracts, at most 1000; a muxed address counts as its account. An operation is allowed if all that it pays or calls are among them, and denied if
-   * one is. Absent: all.
+   * one is, or if it cannot be read whom it pays. Absent: all.
    *
    * @generated from field: repeated string to = 4;
    */
@@ -246,14 +246,15 @@ export type StellarRule = Message<"relayer.v1.StellarRule"> & {
   functions: string[];
 
   /**
-   * The assets that are paid, at most 1000: `native`, `CODE:ISSUER`, or the contract of a token. Absent: all.
+   * The assets that are paid, and those that a path payment buys, at most 1000: `native`, `CODE:ISSUER`, or the contract of a token. Absent: all.
    *
    * @generated from field: repeated string assets = 6;
    */
   assets: string[];
 
   /**
-   * The maximum that an operation pays, in the smallest unit of its asset (native: stroops). Decimal, 0 to 2^128-1. Absent: no maximum.
+   * The maximum that an operation pays, in the smallest unit of its asset (native: stroops). Decimal, 0 to 2^128-1. Absent: no maximum. Not in a
+   * rule that denies.
    *
    * @generated from field: optional string max_value = 7;
    */
@@ -283,7 +284,7 @@ export const StellarRuleSchema: GenMessage<StellarRule> = /*@__PURE__*/
 
 /**
  * A rule of a relayer on a Solana network. It is for an instruction if all of its conditions hold; a condition that is not set always holds. Each instruction of a
- * transaction must be allowed, except those of the compute budget, which need no rule.
+ * transaction must be allowed, except those of the compute budget, which need no rule. A rule that denies is also for what it cannot read, and a rule that allows is not.
  *
  * @generated from message relayer.v1.SolanaRule
  */
@@ -331,7 +332,8 @@ export type SolanaRule = Message<"relayer.v1.SolanaRule"> & {
   assets: string[];
 
   /**
-   * The maximum that an instruction pays, in the smallest unit of its asset (native: lamports). Decimal, 0 to 2^128-1. Absent: no maximum.
+   * The maximum that an instruction pays, in the smallest unit of its asset (native: lamports). Decimal, 0 to 2^128-1. Absent: no maximum. Not in a
+   * rule that denies.
    *
    * @generated from field: optional string max_value = 7;
    */

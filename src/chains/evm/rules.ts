@@ -1,13 +1,14 @@
 import type { EvmContent } from '../../core/records/evm.js';
-import { type Asker, type Judgement, type Spend, windowOf } from '../../core/records/judgement.js';
+import { type Asker, type Judgement, windowOf } from '../../core/records/judgement.js';
 import type { ArgumentCondition, EvmRule, ParameterRef, SpendLimit } from '../../core/records/spending-rule.js';
+import { type Condition, decide, type Match, matchIf } from '../../core/rules/deciding-rule.js';
 import { type FunctionSignature, readSignature } from '../../core/rules/function-signature.js';
 import { parameterOf } from '../../core/rules/rule-problems.js';
 import { keccak256 } from '../../crypto/keccak.js';
 
 /*
- * Judges content by the rules of its relayer: the first rule whose conditions all hold decides. What a rule would have to read and cannot,
- * since the arguments are not encoded as the ABI says, is denied as a whole: contracts differ in how they take it.
+ * Judges content by the rules of its relayer. Contracts differ in how they take call data that no compiler writes: less than a selector,
+ * less than the arguments, or values that are not encoded as the ABI says. What a rule has to read of it is unknown.
  */
 
 /** A function whose arguments a rule can read. */
@@ -35,75 +36,82 @@ type Judged = Pick<EvmContent, 'to' | 'valueWei' | 'data'>;
 
 /** Returns what rules, which have no problems, say about content. `asker`: null for content whose key was checked when it was accepted. */
 export function judge(rules: readonly EvmRule[], content: Judged, asker: Asker | null): Judgement {
-  const to = content.to?.toLowerCase() ?? null;
-  const data = content.data === null || content.data === '0x' ? '' : content.data;
-  const selector = data.slice(0, 10);
-  let closest: { readonly met: number; readonly field: string; readonly ruleId: string } | null = null;
-  for (const one of compiledOf(rules)) {
-    const { rule } = one;
-    const conditions: readonly (readonly [field: string, holds: boolean])[] = [
-      ['api_keys', one.apiKeyIds === null || asker === null || (asker.apiKeyId !== null && one.apiKeyIds.has(asker.apiKeyId))],
-      ['to', one.to === null || (to !== null && one.to.has(to))],
-      // What creates a contract is its code, not a call.
-      ['data', one.selectors === null || (to !== null && one.selectors.has(selector))],
-      ['value', rule.maxValueWei === null || content.valueWei <= rule.maxValueWei],
-    ];
-    const met = conditions.findIndex(([, holds]) => !holds);
-    if (met !== -1) {
-      if (closest === null || met > closest.met) closest = { met, field: conditions[met]?.[0] ?? '', ruleId: rule.id };
-      continue;
-    }
-    const verdict = judgeArguments(one, { selector, to, data, valueWei: content.valueWei }, asker);
-    // Whose content it is is not known any more, so a rule for some keys forbids nothing that another rule has allowed.
-    const isOfOthers = asker === null && one.apiKeyIds !== null && verdict !== 'other' && verdict.verdict === 'deny';
-    if (verdict !== 'other' && !isOfOthers) return verdict;
-    closest = { met: conditions.length, field: 'data', ruleId: rule.id };
-  }
-  const near = closest === null ? '' : `; the closest, ${closest.ruleId}, is not for this ${closest.field}`;
-  return { verdict: 'deny', ruleId: null, field: closest?.field ?? 'to', description: `is allowed by no rule of the relayer${near}` };
+  const call = callOf(content);
+  const decision = decide(compiledOf(rules), { asker, field: 'to' }, (one) => conditionsOf(one, call));
+  if (decision.verdict === 'deny') return decision;
+  const { by } = decision;
+  const spends = by.rule.limits.flatMap((limit) => {
+    const amount = amountOf(limit, call, by) ?? 0n;
+    const field = limit.asset === 'native' ? 'value' : 'data';
+    return amount === 0n ? [] : [{ field, window: windowOf(by.rule.id, limit, asker ?? { apiKeyId: null }), limit, amount }];
+  });
+  return { verdict: 'allow', ruleId: by.rule.id, spends };
 }
 
 interface RuleCall {
-  readonly selector: string;
+  /** Empty for no call data; null: there is less than a selector. */
+  readonly selector: string | null;
+  /** Null: it creates a contract. */
   readonly to: string | null;
   readonly data: string;
   readonly valueWei: bigint;
 }
 
-/** `other`: the rule is for other arguments. */
-function judgeArguments({ rule, conditions, functions }: CompiledRule, call: RuleCall, asker: Asker | null): Judgement | 'other' {
-  const { selector, data } = call;
-  const deny = (field: string, description: string): Judgement => ({ verdict: 'deny', ruleId: rule.id, field, description });
-  const unreadable = (text: string) => deny('data', `is not encoded as arguments of ${text}`);
+const selectorCharacters = 10;
+
+function callOf(content: Judged): RuleCall {
+  const data = content.data === null || content.data === '0x' ? '' : content.data;
+  const selector = data === '' || data.length >= selectorCharacters ? data.slice(0, selectorCharacters) : null;
+  return { selector, to: content.to?.toLowerCase() ?? null, data, valueWei: content.valueWei };
+}
+
+/** The conditions of a rule in the order in which they are checked. */
+function conditionsOf(one: CompiledRule, call: RuleCall): readonly Condition[] {
+  const { rule } = one;
+  const { to, valueWei } = call;
+  // What no limit counts would be without a limit.
+  const hasOnlyTokens = rule.limits.length > 0 && rule.limits.every(({ asset }) => asset !== 'native');
+  const maxValueWei = rule.maxValueWei ?? (hasOnlyTokens ? 0n : null);
+  return [
+    { about: 'receiver', field: 'to', match: matchIf(one.to === null || (to !== null && one.to.has(to))) },
+    { about: 'function', field: 'data', match: functionMatch(one, call) },
+    { about: 'value', field: 'value', match: matchIf(maxValueWei === null || valueWei <= maxValueWei) },
+    ...one.conditions.map((condition): Condition => {
+      return { about: 'arguments', field: 'data', match: argumentMatch(condition, one, call) };
+    }),
+    ...rule.limits.map((limit): Condition => {
+      return { about: 'amount', field: 'data', match: amountOf(limit, call, one) === null ? 'unknown' : 'yes' };
+    }),
+  ];
+}
+
+function functionMatch({ selectors }: CompiledRule, { selector, to }: RuleCall): Match {
+  if (selectors === null) return 'yes';
+  // What creates a contract is its code, not a call.
+  if (to === null) return 'no';
+  return selector === null ? 'unknown' : matchIf(selectors.has(selector));
+}
+
+/** A condition on the arguments of another function does not concern the call. */
+function argumentMatch(condition: CompiledRule['conditions'][number], rule: CompiledRule, { selector, data }: RuleCall): Match {
+  if (selector !== condition.selector) return 'yes';
+  const value = calledBy(rule, selector) === null ? null : argumentOf(condition.signature, condition.parameter, data);
+  return value === null ? 'unknown' : matchIf(holds(condition, value));
+}
+
+/** The function of a rule that has the selector; null: none, or several, of which the contract has one. */
+function calledBy({ functions }: CompiledRule, selector: string | null): ReadableFunction | null {
   const [called, other] = functions.filter((one) => one.selector === selector);
-  // It is not known which of them the contract has.
-  if (other !== undefined)
-    return deny(
-      'data',
-      `can be ${called?.signature.canonical} and ${other.signature.canonical} of the rule ${rule.id}: their selector is one`,
-    );
-  for (const condition of conditions) {
-    if (condition.selector !== selector) continue;
-    const value = argumentOf(condition.signature, condition.parameter, data);
-    if (value === null) return unreadable(condition.function);
-    if (!holds(condition, value)) return 'other';
-  }
-  if (rule.effect !== 'allow') return deny('to', `is denied by the rule ${rule.id}`);
-  const spends: Spend[] = [];
-  for (const limit of rule.limits) {
-    const amount = amountOf(limit, call, called);
-    if (amount === null) return unreadable(called?.signature.canonical ?? 'a function of the rule');
-    if (amount > 0n) spends.push({ window: windowOf(rule.id, limit, asker ?? { apiKeyId: null }), limit, amount });
-  }
-  return { verdict: 'allow', ruleId: rule.id, spends };
+  return other === undefined ? (called ?? null) : null;
 }
 
 /** Null: the amount cannot be read. */
-function amountOf({ asset }: SpendLimit, { to, data, valueWei }: RuleCall, called: ReadableFunction | undefined): bigint | null {
+function amountOf({ asset }: SpendLimit, { selector, to, data, valueWei }: RuleCall, rule: CompiledRule): bigint | null {
   if (asset === null) return null;
   if (asset === 'native') return valueWei;
   if (to !== asset.token) return 0n;
-  const value = called === undefined ? null : argumentOf(called.signature, asset.parameter, data);
+  const called = calledBy(rule, selector);
+  const value = called === null ? null : argumentOf(called.signature, asset.parameter, data);
   return typeof value === 'bigint' ? value : null;
 }
 

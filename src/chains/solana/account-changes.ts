@@ -44,7 +44,8 @@ function interfaceTag(name: string): string {
 
 /** The instruction of the token programs that holds others (SIMD-0266). */
 const tokenBatch = 255;
-const token2022Program = 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb';
+/** Its mints can have programs of their own, which transfers call. */
+export const token2022Program = 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb';
 /** The programs of SPL tokens. */
 export const tokenPrograms: readonly string[] = ['TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA', token2022Program];
 

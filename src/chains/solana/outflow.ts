@@ -19,7 +19,8 @@ export function paidAccounts(message: Message): readonly string[] {
 
 /** An instruction of the system program that pays an account. */
 interface PayingInstruction {
-  /** The place of the account among the instruction's. */
+  /** The places of the accounts among the instruction's. */
+  readonly from: number;
   readonly to: number;
   /** Returns the offset of the lamports in the data; null: they are not there. */
   lamportsAt(data: Buffer): number | null;
@@ -27,16 +28,20 @@ interface PayingInstruction {
 
 const first = () => 4;
 
-/** By their numbers. Each pays from its first account. */
+/** By their numbers. */
 const paying: ReadonlyMap<number, PayingInstruction> = new Map([
   // Creates an account; transfers.
-  [0, { to: 1, lamportsAt: first }],
-  [2, { to: 1, lamportsAt: first }],
-  [3, { to: 1, lamportsAt: afterSeed }],
+  [0, { from: 0, to: 1, lamportsAt: first }],
+  [2, { from: 0, to: 1, lamportsAt: first }],
+  [3, { from: 0, to: 1, lamportsAt: afterSeed }],
   // From a nonce account, and from an account with a seed.
-  [5, { to: 1, lamportsAt: first }],
-  [11, { to: 2, lamportsAt: first }],
+  [5, { from: 0, to: 1, lamportsAt: first }],
+  [11, { from: 0, to: 2, lamportsAt: first }],
+  // SIMD-0312 creates an account that has a balance.
+  [13, { from: 1, to: 0, lamportsAt: first }],
 ]);
+/** The highest number that this table was written for: the others up to it pay nothing. */
+const highestKnown = 13;
 
 /** After the base come the seed's length (8 bytes) and the seed. */
 function afterSeed(data: Buffer): number | null {
@@ -52,6 +57,13 @@ interface SystemPayment {
   readonly lamports: bigint | null;
 }
 
+/** True for an instruction of the system program that is known to pay nothing. */
+export function paysNothing({ accounts }: Message, { program, data }: CompiledInstruction): boolean {
+  if (accounts[program] !== systemProgram || data.length < 4) return false;
+  const tag = Buffer.from(data).readUInt32LE(0);
+  return tag <= highestKnown && !paying.has(tag);
+}
+
 /** Returns what an instruction of the system program pays; null: it is none that pays. */
 export function systemPaymentBy({ accounts }: Message, { program, accounts: used, data }: CompiledInstruction): SystemPayment | null {
   if (accounts[program] !== systemProgram || data.length < 4) return null;
@@ -61,5 +73,5 @@ export function systemPaymentBy({ accounts }: Message, { program, accounts: used
   const at = instruction.lamportsAt(bytes);
   const accountAt = (place: number): string | undefined => accounts[used[place] ?? accounts.length];
   const lamports = at === null || bytes.length < at + 8 ? null : bytes.readBigUInt64LE(at);
-  return { from: accountAt(0), to: accountAt(instruction.to), lamports };
+  return { from: accountAt(instruction.from), to: accountAt(instruction.to), lamports };
 }

@@ -1,14 +1,17 @@
 import type { Asker, Judgement } from '../../core/records/judgement.js';
 import type { PartRule } from '../../core/records/spending-rule.js';
-import { judgeParts, type PaidAmount, type RulePart } from '../../core/rules/judge-parts.js';
-import { tokenPrograms } from './account-changes.js';
+import { matchIf } from '../../core/rules/deciding-rule.js';
+import { judgeParts, type RulePart } from '../../core/rules/judge-parts.js';
+import { ruleShapes } from '../../core/rules/part-rule-problems.js';
+import { token2022Program, tokenPrograms } from './account-changes.js';
 import { computeBudgetProgram } from './address.js';
-import { systemPaymentBy } from './outflow.js';
+import { paysNothing, systemPaymentBy } from './outflow.js';
 import type { CompiledInstruction, Message } from './wire.js';
 
 /*
  * Reads a message for the rules of its relayer. Whose account pays is the same to rules: a program takes an amount from an account for
- * which a signature of the message speaks. What programs do that other programs call is not visible.
+ * which a signature of the message speaks. What programs do that other programs call is not visible, but each account that an instruction
+ * pays is among its accounts, of which those in a lookup table are not known when a transaction is accepted.
  */
 
 /** Returns what rules say about a message. `asker`: as in `judgeParts`. */
@@ -16,49 +19,67 @@ export function judge(rules: readonly PartRule[], message: Message, asker: Asker
   return judgeParts(rules, partsOf(message), asker, (text) => text);
 }
 
-/** What a lookup table holds is not known when a transaction is accepted. */
-function unreadable(field: string): RulePart {
-  return { field, kind: null, isCall: () => false, receivers: [], paid: null };
-}
-
 /** The compute budget needs no rule: it decides about the fee, which has a policy of its own. */
 function partsOf(message: Message): readonly RulePart[] {
   const parts = message.instructions.flatMap((instruction, index) =>
     message.accounts[instruction.program] === computeBudgetProgram ? [] : [partOf(`instructions[${index}]`, message, instruction)],
   );
-  return parts.length === 0 ? [unreadable('instructions')] : parts;
+  return parts.length === 0 ? [nothing] : parts;
 }
+
+/** A transaction that pays its fee alone. */
+const nothing: RulePart = {
+  ...{ field: 'instructions', kind: computeBudgetProgram, isCall: () => 'no' },
+  ...{ receivers: [], mayPay: [], isTrade: false, paid: [], gets: [] },
+};
 
 function partOf(field: string, message: Message, instruction: CompiledInstruction): RulePart {
-  const { accounts } = message;
-  const program = accounts[instruction.program];
-  const used = instruction.accounts.flatMap((index) => accounts[index] ?? []);
-  if (program === undefined || used.length < instruction.accounts.length) return unreadable(field);
+  // The runtime takes no program from a lookup table.
+  const program = message.accounts[instruction.program] ?? null;
   const data = Buffer.from(instruction.data);
   const hex = data.toString('hex');
-  const { to, paid } = tokenPrograms.includes(program) ? tokenPaymentBy(used, data) : nativePaymentBy(message, instruction);
-  return { field, kind: program, isCall: (prefix) => hex.startsWith(prefix), receivers: to === undefined ? [] : [to], paid };
+  return {
+    ...{ field, kind: program, isCall: (prefix) => matchIf(hex.startsWith(prefix)), isTrade: false, gets: [] },
+    ...paymentBy(message, instruction, program),
+  };
 }
 
-interface Payment {
-  readonly to: string | undefined;
-  readonly paid: PaidAmount | null;
-}
-
-function nativePaymentBy(message: Message, instruction: CompiledInstruction): Payment {
-  const payment = systemPaymentBy(message, instruction);
-  if (payment === null) return { to: undefined, paid: null };
-  const { to, lamports } = payment;
-  return { to, paid: lamports === null ? null : { asset: 'native', amount: lamports, mustBeNamed: false } };
-}
+type Payment = Pick<RulePart, 'receivers' | 'mayPay' | 'paid'>;
 
 const [transfer, closeAccount, transferChecked] = [3, 9, 12];
+/** The source, the mint, the destination and the authority; more are signers, or accounts for the programs of the mint. */
+const plainAccounts = 4;
 
-/** A `Transfer` does not name its mint, and what closing an account pays is not in the instruction. */
-function tokenPaymentBy(used: readonly string[], data: Buffer): Payment {
+function paymentBy(message: Message, instruction: CompiledInstruction, program: string | null): Payment {
+  const used = instruction.accounts.map((index) => message.accounts[index]);
+  const known = used.flatMap((account) => account ?? []);
+  const anyOfThem = known.length < used.length ? null : known;
+  const payment = systemPaymentBy(message, instruction);
+  if (payment !== null) {
+    const { to, lamports } = payment;
+    const paid = lamports === null ? null : [{ asset: 'native', name: 'native', amount: lamports, mustBeNamed: false }];
+    return { ...paidTo(to), paid };
+  }
+  if (paysNothing(message, instruction) || ruleShapes.solana.silent.includes(program ?? '')) return { receivers: [], mayPay: [], paid: [] };
+  const unread: Payment = { receivers: [], mayPay: anyOfThem, paid: null };
+  if (!tokenPrograms.includes(program ?? '')) return unread;
+  const data = Buffer.from(instruction.data);
   const [tag] = data;
-  if (tag === transfer || tag === closeAccount) return { to: used[1], paid: null };
+  // A `Transfer` does not name its mint, and what closing an account pays is not in the instruction.
+  if (tag === transfer || tag === closeAccount) return { ...paidTo(used[1]), paid: null };
   const [, mint, to] = used;
-  if (tag !== transferChecked || mint === undefined) return { to: undefined, paid: null };
-  return { to, paid: data.length < 10 ? null : { asset: mint, amount: data.readBigUInt64LE(1), mustBeNamed: false } };
+  if (tag !== transferChecked || used.length < plainAccounts) return unread;
+  const callsOthers = program === token2022Program && used.length > plainAccounts;
+  const amount = data.length < 10 ? null : data.readBigUInt64LE(1);
+  const isRead = amount !== null && mint !== undefined;
+  return {
+    ...paidTo(to),
+    ...(callsOthers ? { mayPay: anyOfThem } : {}),
+    paid: isRead ? [{ asset: mint, name: mint, amount, mustBeNamed: program === token2022Program }] : null,
+  };
+}
+
+/** Undefined: a lookup table holds the account, or there is none. */
+function paidTo(to: string | undefined): Pick<Payment, 'receivers' | 'mayPay'> {
+  return to === undefined ? { receivers: [], mayPay: null } : { receivers: [to], mayPay: [] };
 }

@@ -3,10 +3,12 @@ import type { Asker, Judgement } from '../../core/records/judgement.js';
 import { onNetwork } from '../../core/records/on-network.js';
 import type { Relayer } from '../../core/records/relayer.js';
 import type { StellarContent } from '../../core/records/stellar.js';
+import { matchIf } from '../../core/rules/deciding-rule.js';
 import { type Canonical, judgeParts, type PaidAmount, type RulePart } from '../../core/rules/judge-parts.js';
-import { countedFunction } from '../../core/rules/part-rule-problems.js';
+import { countedFunction, ruleShapes } from '../../core/rules/part-rule-problems.js';
 import { nameOf, operationsOf } from './account-changes.js';
 import { accountOf, addressFromPublicKey } from './address.js';
+import { usualRules } from './fee-rules.js';
 import { paymentBy } from './outflow.js';
 import { receiversBy } from './receivers.js';
 
@@ -39,19 +41,28 @@ export function judge(content: StellarContent, { network, policies }: Judging, a
 type Judging = Pick<Relayer, 'network' | 'policies'>;
 
 /** Another account numbered and signed the envelope of a fee bump: what it does there is not the relayer's. */
-const foreign: RulePart = { field: 'transaction_xdr', kind: null, isCall: () => false, receivers: [], paid: null };
+const foreign: RulePart = {
+  ...{ field: 'transaction_xdr', kind: null, isCall: () => 'unknown', receivers: [], mayPay: null, isTrade: false, paid: null, gets: [] },
+};
 
 function partsOf(content: StellarContent, canonical: Canonical): readonly RulePart[] {
   if (content.kind === 'fee_bump') return [foreign];
-  return operationsOf(content.operations).map((operation, index) => {
+  return operationsOf(content.operations).map((operation, index): RulePart => {
     const { body } = operation;
     const call = callBy(body);
+    const paid = call === null ? paidBy(operation) : call.paid;
+    const received = receivedBy(body);
+    const receivers = [...receiversBy(body), ...claimantsIn(body), ...(call?.receivers ?? [])].map(canonical);
     return {
       field: `operations[${index}]`,
       kind: typeOf(operation),
-      isCall: (name) => call?.name === name,
-      receivers: [...new Set([...receiversBy(body), ...claimantsIn(body), ...(call?.receivers ?? [])].map(canonical))],
-      paid: call?.paid ?? paidBy(body, canonical),
+      isCall: (name) => matchIf(call?.name === name),
+      receivers: [...new Set(receivers)],
+      // The makers of offers, and whom the code of a contract pays, do not show.
+      mayPay: paid === null || received !== null || paid.some(({ mustBeNamed }) => mustBeNamed) ? null : [],
+      isTrade: received !== null,
+      paid: paid?.map((one) => ({ ...one, asset: canonical(one.name) })) ?? null,
+      gets: received === null ? [] : [canonical(nameOfAsset(received))],
     };
   });
 }
@@ -65,10 +76,30 @@ function typeOf(operation: xdr.Operation): string {
   return hostFunction.type === 'hostFunctionTypeUploadContractWasm' ? 'upload_wasm' : 'create_contract';
 }
 
-function paidBy(body: xdr.OperationBody, canonical: Canonical): PaidAmount | null {
+type NamedAmount = Omit<PaidAmount, 'asset'>;
+
+const nativePaid = (amount: bigint): NamedAmount => ({ name: 'native', amount, mustBeNamed: false });
+
+/** Null: what it pays, or locks, does not show, or depends on others. */
+function paidBy(operation: xdr.Operation): readonly NamedAmount[] | null {
+  const { body } = operation;
   const payment = paymentBy(body);
-  if (payment === null) return null;
-  return { asset: canonical(Asset.fromOperation(payment.asset).toString()), amount: payment.amount, mustBeNamed: false };
+  if (payment === null) return ruleShapes.stellar.silent.includes(typeOf(operation)) ? [] : null;
+  const paid = { ...nativePaid(payment.amount), name: nameOfAsset(payment.asset) };
+  if (body.type !== 'createClaimableBalance') return [paid];
+  // The source locks the reserve of an entry for each claimant, until one of them claims the balance.
+  const reserve = usualRules.baseReserveStroops * BigInt(body.createClaimableBalanceOp.claimants.length);
+  return paid.name === 'native' ? [nativePaid(paid.amount + reserve)] : [paid, nativePaid(reserve)];
+}
+
+function nameOfAsset(asset: xdr.Asset): string {
+  return Asset.fromOperation(asset).toString();
+}
+
+/** What the receiver of a path payment gets; null: it is none. */
+function receivedBy(body: xdr.OperationBody): xdr.Asset | null {
+  if (body.type === 'pathPaymentStrictReceive') return body.pathPaymentStrictReceiveOp.destAsset;
+  return body.type === 'pathPaymentStrictSend' ? body.pathPaymentStrictSendOp.destAsset : null;
 }
 
 function claimantsIn(body: xdr.OperationBody): readonly string[] {
@@ -80,7 +111,7 @@ interface Call {
   readonly name: string;
   /** Who gets what it pays, beside the contract. */
   readonly receivers: readonly string[];
-  readonly paid: PaidAmount | null;
+  readonly paid: readonly NamedAmount[] | null;
 }
 
 /**
@@ -103,7 +134,7 @@ function callBy(body: xdr.OperationBody): Call | null {
   const call = hostFunction.invokeContract.toXdr('base64');
   const isPlain = auth.every(({ rootInvocation }) => isCallAlone(rootInvocation, call));
   if (!isPlain || value < 0n) return { ...unread, receivers };
-  return { name, receivers, paid: { asset: Address.fromScAddress(contractAddress).toString(), amount: value, mustBeNamed: true } };
+  return { name, receivers, paid: [{ name: Address.fromScAddress(contractAddress).toString(), amount: value, mustBeNamed: true }] };
 }
 
 /** True if an authorization covers this call, in base64 XDR, and none that it makes. */

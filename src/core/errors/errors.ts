@@ -124,7 +124,7 @@ export const reasonRules = {
   SERVICE_UNAVAILABLE: { retry: 'after_delay', optional: ['limit'] },
   DEADLINE_EXCEEDED: { retry: 'after_change' },
   INTERNAL: { retry: 'after_change' },
-  POLICY_DENIED: { retry: 'after_change', metadata: ['relayer_id'], optional: ['rule_id'] },
+  POLICY_DENIED: { retry: 'after_change', metadata: ['relayer_id'], optional: ['rule_id', 'asset'] },
   SPEND_LIMIT_EXCEEDED: { retry: 'after_delay', metadata: ['relayer_id', 'rule_id', 'asset', 'left'] },
 } as const satisfies Readonly<Record<string, ReasonRules>>;
 

@@ -5,6 +5,8 @@ export type CountedLimit = SpendLimit<LimitedAsset | string | null>;
 
 /** An amount that counts against a limit of a rule. */
 export interface Spend {
+  /** The field of the content that says so. */
+  readonly field: string;
   /** Names the window that counts it: the amounts of one rule, asset, length and scope count together. */
   readonly window: string;
   readonly limit: CountedLimit;

@@ -1,9 +1,10 @@
 import { type Asker, type Judgement, type Spend, windowOf } from '../records/judgement.js';
 import type { PartRule, SpendLimit } from '../records/spending-rule.js';
+import { type Condition, decide, type Match, matchIf } from './deciding-rule.js';
 
 /*
- * Judges transactions that have parts: the first rule whose conditions all hold for a part decides about it, and all parts must be allowed.
- * What a chain cannot read of a part is for no condition: only a rule that does not ask for it is for such a part.
+ * Judges transactions that have parts: the first rule that is for a part decides about it, and all parts must be allowed. What a chain
+ * cannot read of a part is unknown to the conditions that ask for it: see `decide`.
  */
 
 /** A part of a transaction as rules see it. Addresses and assets are in the form that `Canonical` returns. */
@@ -12,19 +13,30 @@ export interface RulePart {
   readonly field: string;
   /** The type of an operation, the program of an instruction; null: it cannot be read. */
   readonly kind: string | null;
-  /** True if a rule that has this text among its functions, or first bytes, is for it. */
-  isCall(text: string): boolean;
-  /** What it pays or calls, as far as it shows. */
+  /** Whether a rule that has this text among its functions, or first bytes, is for it. */
+  isCall(text: string): Match;
+  /** What it pays or calls. */
   readonly receivers: readonly string[];
+  /** What else it may pay, as far as it shows; null: anyone. */
+  readonly mayPay: readonly string[] | null;
+  /**
+   * True if makers of offers get what it pays, and the receivers something else. Then a rule with receivers allows it only if it names its
+   * kind: a caller may choose the offers.
+   */
+  readonly isTrade: boolean;
   /** What it takes from the accounts that the relayer signs for; null: it cannot be read, or will be decided later. */
-  readonly paid: PaidAmount | null;
+  readonly paid: readonly PaidAmount[] | null;
+  /** The assets that the receivers get, if others than what is paid. */
+  readonly gets: readonly string[];
 }
 
 /** An amount of an asset. */
 export interface PaidAmount {
   readonly asset: string;
+  /** The asset as callers name it. */
+  readonly name: string;
   readonly amount: bigint;
-  /** True if only a rule that names the asset may take it for this amount: the code of the token decides what happens. */
+  /** True if the code of the token decides what happens: only a rule that names the asset may take it for this amount. */
   readonly mustBeNamed: boolean;
 }
 
@@ -62,55 +74,69 @@ export function judgeParts(rules: readonly PartRule[], parts: readonly RulePart[
 }
 
 function judgePart(rules: readonly CompiledRule[], part: RulePart, asker: Asker | null): Judgement {
-  const { field } = part;
-  let closest: { readonly met: number; readonly name: string; readonly ruleId: string } | null = null;
-  for (const one of rules) {
-    const { rule } = one;
-    const conditions = conditionsOf(one, part, asker);
-    const met = conditions.findIndex(([, holds]) => !holds);
-    if (met !== -1) {
-      if (closest === null || met > closest.met) closest = { met, name: conditions[met]?.[0] ?? '', ruleId: rule.id };
-    } else if (rule.effect === 'allow') {
-      return { verdict: 'allow', ruleId: rule.id, spends: spendsOf(one, part, asker) };
-    } else if (asker !== null || one.apiKeyIds === null) {
-      // Whose content it is may not be known any more: then a rule for some keys forbids nothing that another rule has allowed.
-      return { verdict: 'deny', ruleId: rule.id, field, description: `is denied by the rule ${rule.id}` };
-    }
-  }
-  const near = closest === null ? '' : `; the closest, ${closest.ruleId}, is not for its ${closest.name}`;
-  return { verdict: 'deny', ruleId: null, field, description: `is allowed by no rule of the relayer${near}` };
+  const decision = decide(rules, { asker, field: part.field }, (one) => conditionsOf(one, part));
+  if (decision.verdict === 'deny') return { ...decision, field: part.field };
+  return { verdict: 'allow', ruleId: decision.by.rule.id, spends: spendsOf(decision.by, part, asker) };
 }
 
-/** The conditions of a rule in the order in which they are checked, with the word for what each is about. */
-function conditionsOf(
-  { rule, kinds, to, assets, apiKeyIds, limits }: CompiledRule,
-  { kind, isCall, receivers, paid }: RulePart,
-  asker: Asker | null,
-): readonly (readonly [name: string, holds: boolean])[] {
-  const isTo = (receiver: string): boolean => to?.has(receiver) === true;
-  // Money must not go beside the receivers of a rule that allows, nor past one that denies.
-  const isReceived = rule.effect === 'allow' ? receivers.length > 0 && receivers.every(isTo) : receivers.some(isTo);
-  const isLimited = limits.some(({ asset }) => asset === paid?.asset);
-  const isNamed = assets?.has(paid?.asset ?? '') === true || isLimited;
-  const isReadable = paid !== null && (!paid.mustBeNamed || isNamed);
+/** The conditions of a rule in the order in which they are checked. */
+function conditionsOf(one: CompiledRule, part: RulePart): readonly Condition[] {
+  const { rule, kinds, limits } = one;
+  const { field, kind, isCall, paid } = part;
+  const isLimited = ({ asset }: PaidAmount): boolean => limits.some((limit) => limit.asset === asset);
+  const isNamed = (amount: PaidAmount): boolean => !amount.mustBeNamed || isLimited(amount) || one.assets?.has(amount.asset) === true;
+  const isSmall = ({ amount }: PaidAmount): boolean => rule.maxAmount !== null && amount <= rule.maxAmount;
+  const asset = paid === null || paid.length === 0 ? 'asset' : `asset (${paid.map(({ name }) => name).join(', ')})`;
   return [
-    ['API key', apiKeyIds === null || asker === null || (asker.apiKeyId !== null && apiKeyIds.has(asker.apiKeyId))],
-    ['type', kinds === null || (kind !== null && kinds.has(kind))],
-    ['call', rule.calls === null || rule.calls.some(isCall)],
-    ['receiver', to === null || isReceived],
-    ['asset', assets === null || (paid !== null && assets.has(paid.asset))],
+    { about: 'type', field, match: kinds === null ? 'yes' : kind === null ? 'unknown' : matchIf(kinds.has(kind)) },
+    { about: 'call', field, match: rule.calls === null ? 'yes' : best(rule.calls.map(isCall)) },
+    { about: 'receiver', field, match: receiverMatch(one, part) },
+    { about: asset, field, match: assetMatch(one, part) },
     // What no limit counts would be without a limit.
-    ['asset', limits.length === 0 || (paid !== null && isLimited)],
-    ['amount', rule.maxAmount === null || (isReadable && paid !== null && paid.amount <= rule.maxAmount)],
+    { about: asset, field, match: limits.length === 0 ? 'yes' : amountMatch(paid, isLimited) },
+    {
+      about: 'amount',
+      field,
+      match: rule.maxAmount === null ? 'yes' : paid?.every(isNamed) === false ? 'unknown' : amountMatch(paid, isSmall),
+    },
   ];
 }
 
-function spendsOf({ rule, limits }: CompiledRule, { paid }: RulePart, asker: Asker | null): readonly Spend[] {
-  if (paid === null || paid.amount === 0n) return [];
-  const { amount } = paid;
-  return limits.flatMap(({ limit, asset }) =>
-    asset === paid.asset ? [{ window: windowOf(rule.id, limit, asker ?? { apiKeyId: null }), limit, amount }] : [],
-  );
+function best(matches: readonly Match[]): Match {
+  return matches.find((match) => match === 'yes') ?? matches.find((match) => match === 'unknown') ?? 'no';
+}
+
+/** Money must not go beside the receivers of a rule that allows, nor past one that denies. */
+function receiverMatch({ rule, kinds, to }: CompiledRule, { receivers, mayPay, isTrade }: RulePart): Match {
+  if (to === null) return 'yes';
+  const isTo = (receiver: string): boolean => to.has(receiver);
+  if (rule.effect === 'allow') {
+    if (receivers.length > 0 && !(isTrade && kinds === null)) return matchIf(receivers.every(isTo));
+    return mayPay?.length === 0 ? 'no' : 'unknown';
+  }
+  if (receivers.some(isTo)) return 'yes';
+  return mayPay === null || mayPay.some(isTo) ? 'unknown' : 'no';
+}
+
+function assetMatch({ rule, assets }: CompiledRule, { paid, gets }: RulePart): Match {
+  if (assets === null) return 'yes';
+  if (paid === null) return 'unknown';
+  const moved = [...paid.map(({ asset }) => asset), ...gets];
+  const isNamed = (asset: string): boolean => assets.has(asset);
+  if (rule.effect === 'allow') return matchIf(paid.length > 0 && moved.every(isNamed));
+  if (moved.some(isNamed)) return 'yes';
+  return paid.some(({ mustBeNamed }) => mustBeNamed) ? 'unknown' : 'no';
+}
+
+function amountMatch(paid: readonly PaidAmount[] | null, holds: (amount: PaidAmount) => boolean): Match {
+  return paid === null ? 'unknown' : matchIf(paid.length > 0 && paid.every(holds));
+}
+
+function spendsOf({ rule, limits }: CompiledRule, { field, paid }: RulePart, asker: Asker | null): readonly Spend[] {
+  return limits.flatMap(({ limit, asset }) => {
+    const amount = (paid ?? []).reduce((sum, one) => (one.asset === asset ? sum + one.amount : sum), 0n);
+    return amount === 0n ? [] : [{ field, window: windowOf(rule.id, limit, asker ?? { apiKeyId: null }), limit, amount }];
+  });
 }
 
 function compiledOf(rules: readonly PartRule[], canonical: Canonical): readonly CompiledRule[] {

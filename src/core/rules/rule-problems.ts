@@ -48,6 +48,25 @@ export function problemsOfCount(at: string, limits: readonly unknown[]): readonl
   return limits.length > maxLimits ? [{ field: `${at}.limits`, description: `must have at most ${maxLimits} items` }] : [];
 }
 
+/** Returns what is wrong with the maximum of a rule: a rule that denies would be read as its opposite; 0 leaves limits nothing to count. */
+export function problemsOfMaximum(
+  at: string,
+  effect: RuleEffect,
+  maximum: bigint | null,
+  limits: readonly { readonly asset: unknown }[],
+): readonly FieldProblem[] {
+  if (maximum === null) return [];
+  if (effect === 'deny') {
+    const instead = 'allow up to the maximum instead; what no rule allows is denied';
+    return [{ field: `${at}.max_value`, description: `cannot be in a rule that denies: ${instead}` }];
+  }
+  return limits.flatMap(({ asset }, index) =>
+    maximum === 0n && (asset === 'native' || typeof asset === 'string')
+      ? [{ field: `${at}.limits[${index}]`, description: 'counts nothing, since max_value is 0' }]
+      : [],
+  );
+}
+
 function problemsOfRule(at: string, rule: EvmRule): readonly FieldProblem[] {
   const lists = problemsOfLists(at, { to: rule.to, functions: rule.functions, api_keys: rule.apiKeyIds });
   const functions = (rule.functions ?? []).map((text) => (text === '' || selectorSyntax.test(text) ? null : readSignature(text)));
@@ -71,12 +90,25 @@ function problemsOfRule(at: string, rule: EvmRule): readonly FieldProblem[] {
     ...problemsOfCount(at, rule.limits),
   ];
   if (rule.effect === null) return [{ field: `${at}.effect`, description: 'is required' }];
-  const unusable = [...lists, ...unreadable, ...repeated, ...tooMany];
+  const maximum = problemsOfMaximum(at, rule.effect, rule.maxValueWei, rule.limits);
+  const unusable = [...lists, ...unreadable, ...repeated, ...tooMany, ...maximum];
   if (unusable.length > 0) return unusable;
   return [
     ...rule.arguments.flatMap((condition, index) => problemsOfCondition(`${at}.arguments[${index}]`, condition, signatures)),
     ...rule.limits.flatMap((limit, index) => problemsOfLimit(`${at}.limits[${index}]`, rule, limit, signatures)),
+    ...problemsOfOtherTokens(at, rule),
   ];
+}
+
+/** A rule with a limit of a token would let calls of the same function of its other receivers pass without one. */
+function problemsOfOtherTokens(at: string, { to, limits }: EvmRule): readonly FieldProblem[] {
+  const tokens = limits.flatMap(({ asset }) => (typeof asset === 'object' && asset !== null ? [asset.token] : []));
+  if (tokens.length === 0) return [];
+  return (to ?? []).flatMap((address, index) =>
+    tokens.includes(address)
+      ? []
+      : [{ field: `${at}.to[${index}]`, description: 'has no limit; it must be in a rule without limits of other tokens' }],
+  );
 }
 
 type Signatures = ReadonlyMap<string, FunctionSignature>;
@@ -106,6 +138,15 @@ function problemsOfCondition(at: string, condition: ArgumentCondition, signature
     });
   }
   if (!isInteger(type)) return [{ field: `${at}.min`, description: `is for integers; the parameter has the type ${type}` }];
+  const outside = (
+    [
+      ['min', test.min],
+      ['max', test.max],
+    ] as const
+  ).flatMap(([name, end]) =>
+    end === null || isInRange(type, String(end)) ? [] : [{ field: `${at}.${name}`, description: `must be ${type} in decimal digits` }],
+  );
+  if (outside.length > 0) return outside;
   const isCrossed = test.min !== null && test.max !== null && test.min > test.max;
   return isCrossed ? [{ field: `${at}.min`, description: 'must be at most max' }] : [];
 }

@@ -177,23 +177,27 @@ export function createSpendLedger({ store, clock, ids }: SpendLedgerDeps): Spend
 
 /** The error about spends that a window has no room for: no time helps if they are above the limit. */
 function limitExceeded(relayerId: string, each: EachSpends, { refused, left, roomAtMs, nowMs }: Refused, named: Named): DomainError {
-  const { limit, window } = refused;
+  const { limit, window, amount } = refused;
   const [ruleId = ''] = window.split(' ');
-  const asset = typeof limit.asset === 'object' ? (limit.asset?.token ?? 'native') : limit.asset;
-  const allows = `the rule ${ruleId} allows ${limit.amount} (${asset}) in ${limit.windowMs / 1_000} s`;
-  const needed = `${each.length === 1 ? 'this needs' : 'the transactions need'} ${refused.amount}`;
-  const metadata = { relayer_id: relayerId, rule_id: ruleId };
-  const error =
-    roomAtMs === null
-      ? new DomainError('forbidden', 'POLICY_DENIED', `${allows}; ${needed}`, { metadata })
-      : new DomainError('forbidden', 'SPEND_LIMIT_EXCEEDED', `${allows}, of which ${left} are left; ${needed}`, {
-          metadata: { ...metadata, asset, left: String(left) },
-          retryAfterMs: Math.max(0, roomAtMs - nowMs),
-        });
+  const asset = (typeof limit.asset === 'object' ? limit.asset?.token : limit.asset) ?? 'native';
   let room = roomAtMs === null ? limit.amount : left;
   const passing = each.findIndex((spends) => {
     for (const spend of spends) if (spend.window === window) room -= spend.amount;
     return room < 0n;
   });
+  const field = each[passing]?.find((spend) => spend.window === window)?.field ?? refused.field;
+  const needed = `needs ${amount} (${asset})${each.length === 1 ? '' : ' together with the other transactions'}`;
+  const allowed = `the rule ${ruleId} allows ${limit.amount} in ${limit.windowMs / 1_000} s`;
+  const description = `${needed}; ${allowed}${roomAtMs === null ? '' : `, of which ${left} are left`}`;
+  const fields = [{ field, description }];
+  const metadata = { relayer_id: relayerId, rule_id: ruleId, asset };
+  const error =
+    roomAtMs === null
+      ? new DomainError('forbidden', 'POLICY_DENIED', `${field} ${description}`, { fields, metadata })
+      : new DomainError('forbidden', 'SPEND_LIMIT_EXCEEDED', `${field} ${description}`, {
+          fields,
+          metadata: { ...metadata, left: String(left) },
+          retryAfterMs: Math.max(0, roomAtMs - nowMs),
+        });
   return named(error, passing);
 }

@@ -138,7 +138,7 @@ const callData = fc.constantFrom(...functions).chain((fn) =>
 const body: fc.Arbitrary<Body> = fc.record({
   to: orNull(fc.constantFrom(...addresses)),
   valueWei: small,
-  data: fc.oneof(fc.constantFrom(null, '0x', '0x01', '0xdeadbeef'), callData),
+  data: fc.oneof(fc.constantFrom(null, '0x', '0x01', '0xa9059c', '0xdeadbeef'), callData),
 });
 
 function parsed(type: string, text: string): unknown {
@@ -164,6 +164,7 @@ function expected(rules: readonly EvmRule[], { to, valueWei, data }: Body, key: 
       return null;
     }
   };
+  const isCut = callText.length > 0 && callText.length < 10;
   for (const one of rules) {
     if (one.apiKeyIds !== null && !one.apiKeyIds.some((id) => id === key)) continue;
     if (one.to !== null && !one.to.some((address) => address === to)) continue;
@@ -172,37 +173,39 @@ function expected(rules: readonly EvmRule[], { to, valueWei, data }: Body, key: 
       if (text.startsWith('0x')) return callText.slice(0, 10) === text;
       return called?.text === text;
     };
-    if (one.functions !== null && (to === null || !one.functions.some(named))) continue;
-    if (one.maxValueWei !== null && valueWei > one.maxValueWei) continue;
-    const mine =
-      one.functions === null
-        ? []
-        : one.arguments.filter((each) => each.function === called?.text && one.functions?.includes(each.function));
-    let isOther = false;
-    for (const each of mine) {
-      const value = called === undefined ? null : argument(called, each.parameter ?? assert.fail());
-      if (value === null) return 'deny';
-      const test = each.test ?? assert.fail();
-      const isMet =
-        test.kind === 'in'
-          ? test.values.includes(String(value))
-          : (test.min === null || (value as bigint) >= test.min) && (test.max === null || (value as bigint) <= test.max);
-      if (!isMet) {
-        isOther = true;
-        break;
-      }
+    /** What the rule asks for and cannot read. */
+    let isUnread = false;
+    if (one.functions !== null) {
+      if (to === null || (!isCut && !one.functions.some(named))) continue;
+      if (isCut) isUnread = true;
     }
-    if (isOther) continue;
+    const tokens = one.limits.flatMap(({ asset }) => (asset === null || asset === 'native' ? [] : [asset]));
+    const isForTokens = tokens.length > 0 && tokens.length === one.limits.length;
+    if (valueWei > (one.maxValueWei ?? (isForTokens ? 0n : valueWei))) continue;
+    const mine = one.functions === null ? [] : one.arguments.filter((each) => each.function === called?.text);
+    const answers = mine.map((each) => {
+      const value =
+        called === undefined || !one.functions?.includes(each.function) ? null : argument(called, each.parameter ?? assert.fail());
+      if (value === null) return null;
+      const test = each.test ?? assert.fail();
+      return test.kind === 'in'
+        ? test.values.includes(String(value))
+        : (test.min === null || (value as bigint) >= test.min) && (test.max === null || (value as bigint) <= test.max);
+    });
+    if (answers.includes(false)) continue;
+    if (answers.includes(null)) isUnread = true;
     if (one.effect === 'deny') return 'deny';
     const spends: string[] = [];
     for (const { asset: given, windowMs, per } of one.limits) {
       const asset = given ?? assert.fail();
       const counted =
         asset === 'native' ? valueWei : asset.token !== to ? 0n : called === undefined ? null : argument(called, asset.parameter);
-      if (counted === null) return 'deny';
+      if (counted === null) isUnread = true;
       const scope = per === 'relayer' ? 'all' : key;
-      if ((counted as bigint) > 0n) spends.push(`${one.id} ${asset === 'native' ? 'native' : asset.token} ${windowMs} ${scope} ${counted}`);
+      if (counted !== null && (counted as bigint) > 0n)
+        spends.push(`${one.id} ${asset === 'native' ? 'native' : asset.token} ${windowMs} ${scope} ${counted}`);
     }
+    if (isUnread) continue;
     return `${one.effect} by ${one.id}: ${spends.join(', ')}`;
   }
   return 'deny';
@@ -259,13 +262,79 @@ describe('rules on an EVM network', () => {
     const both = { ...rule, functions: ['transfer(address to, uint256 amount)', 'many_msg_babbage(bytes1)'] };
     assert.deepEqual(evmRuleProblems('rules', [both]), []);
     const [to = ''] = addresses;
-    const judged = judge([both], { to, valueWei: 0n, data: `0xa9059cbb${'0'.repeat(128)}` }, { apiKeyId: null });
-    assert.deepEqual(judged, {
-      verdict: 'deny',
-      ruleId: 'both',
-      field: 'data',
-      description: 'can be transfer(address,uint256) and many_msg_babbage(bytes1) of the rule both: their selector is one',
+    const data = `0xa9059cbb${'0'.repeat(128)}`;
+    const judged = (rule: EvmRule) => judge([rule], { to, valueWei: 0n, data }, { apiKeyId: null });
+    assert.equal(judged(both).verdict, 'allow', 'it names both');
+    const [signature = ''] = both.functions;
+    const asking = { ...both, arguments: [{ function: signature, parameter: { index: 1 }, test: { kind: 'in' as const, values: ['0'] } }] };
+    assert.deepEqual(judged(asking), {
+      ...{ verdict: 'deny', ruleId: null, field: 'data' },
+      description: 'is allowed by no rule of the relayer; the closest, both, cannot read its arguments',
     });
+    assert.deepEqual(judged({ ...asking, effect: 'deny' }), {
+      ...{ verdict: 'deny', ruleId: 'both', field: 'data' },
+      description: 'is denied by the rule both, which cannot read its arguments',
+    });
+  });
+
+  it('nothing that a rule cannot read walks past one that denies', () => {
+    const [to = '', evil = ''] = addresses;
+    const [transfer = ''] = functions.map(({ text }) => text);
+    const rest: EvmRule = { ...payout, id: 'rest' };
+    const plain: EvmRule = { ...payout, id: 'plain', effect: 'deny', functions: [''] };
+    const test = { kind: 'in' as const, values: [evil] };
+    const never: EvmRule = {
+      ...plain,
+      id: 'never',
+      functions: [transfer],
+      arguments: [{ function: transfer, parameter: { index: 0 }, test }],
+    };
+    const word = evil.slice(2).padStart(64, '0');
+    const amount = '1'.padStart(64, '0');
+    const verdicts = (rule: EvmRule, data: string | null) => judge([rule, rest], { to, valueWei: 9n, data }, { apiKeyId: null }).verdict;
+    for (const data of [null, '0x', '0x01', '0xaabbcc', '0xa9059c']) assert.equal(verdicts(plain, data), 'deny', String(data));
+    assert.equal(verdicts(plain, '0xaabbccdd'), 'allow', 'which is a call');
+    const dirty = [`0xa9059cbb${word}`, `0xa9059cbbff${word.slice(2)}${amount}`, '0xa9059cbb', '0xa9'];
+    for (const data of [`0xa9059cbb${word}${amount}`, ...dirty]) assert.equal(verdicts(never, data), 'deny', data);
+    assert.equal(verdicts(never, `0xa9059cbb${to.slice(2).padStart(64, '0')}${amount}`), 'allow');
+  });
+
+  it('a rule that can never hold, or that can be taken for another one, is refused at the change', () => {
+    const [to = '', other = ''] = addresses;
+    const [transfer = '', , submit = ''] = functions.map(({ text }) => text);
+    const limitOf = (asset: SpendLimit['asset']): SpendLimit => ({ asset, amount: 5n, windowMs: 60_000, per: 'relayer' });
+    const token = limitOf({ token: to, parameter: { name: 'amount' } });
+    const between = (min: bigint | null, max: bigint | null): Partial<EvmRule> => ({
+      functions: [submit],
+      arguments: [{ function: submit, parameter: { name: 'amount' }, test: { kind: 'between', min, max } }],
+    });
+    const changed: readonly (readonly [Partial<EvmRule>, RegExp | null])[] = [
+      [{ effect: 'deny', maxValueWei: 10n }, /^rules\[0\]\.max_value cannot be in a rule that denies: allow up to the maximum instead/],
+      [{ maxValueWei: 0n, limits: [limitOf('native')] }, /^rules\[0\]\.limits\[0\] counts nothing, since max_value is 0$/],
+      [{ to: [to], functions: [transfer], maxValueWei: 0n, limits: [token] }, null],
+      [
+        { to: [to, other], functions: [transfer], limits: [token] },
+        /^rules\[0\]\.to\[1\] has no limit; it must be in a rule without limits of other tokens$/,
+      ],
+      [between(300n, null), /^rules\[0\]\.arguments\[0\]\.min must be uint8 in decimal digits$/],
+      [between(null, -1n), /^rules\[0\]\.arguments\[0\]\.max must be uint8 in decimal digits$/],
+      [between(1n, 255n), null],
+    ];
+    for (const [changes, expected] of changed) {
+      const found = evmRuleProblems('rules', [{ ...payout, ...changes }]).map(({ field, description }) => `${field} ${description}`);
+      if (expected === null) assert.deepEqual(found, []);
+      else assert.match(found.join('; '), expected);
+    }
+  });
+
+  it('a limit of a token is for no value unless the rule has a maximum of it', () => {
+    const [to = ''] = addresses;
+    const [transfer = ''] = functions.map(({ text }) => text);
+    const limit: SpendLimit = { asset: { token: to, parameter: { name: 'amount' } }, amount: 5n, windowMs: 60_000, per: 'relayer' };
+    const rule: EvmRule = { ...payout, to: [to], functions: [transfer], limits: [limit] };
+    const data = `0xa9059cbb${'1'.padStart(128, '0')}`;
+    const verdict = (one: EvmRule, valueWei: bigint) => judge([one], { to, valueWei, data }, { apiKeyId: null }).verdict;
+    assert.deepEqual([verdict(rule, 0n), verdict(rule, 1n), verdict({ ...rule, maxValueWei: 1n }, 1n)], ['allow', 'deny', 'allow']);
   });
 
   it('each window is named by its rule, asset, length and scope, and not by its amount', () => {
@@ -303,6 +372,7 @@ function usable(one: EvmRule): EvmRule {
   const isReadable = texts.length === named.length && named.length > 0;
   return {
     ...one,
+    maxValueWei: one.effect === 'deny' ? null : one.maxValueWei,
     arguments: one.arguments.filter((each) => texts.includes(each.function as (typeof texts)[number])),
     limits:
       one.effect === 'deny'

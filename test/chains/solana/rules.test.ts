@@ -8,23 +8,23 @@ import { judge } from '../../../src/chains/solana/rules.js';
 import type { Message } from '../../../src/chains/solana/wire.js';
 import type { PartRule } from '../../../src/core/records/spending-rule.js';
 import { partRuleProblems, ruleShapes } from '../../../src/core/rules/part-rule-problems.js';
-import { anyKey, anyRules, type DescribedPart, expectedOf, shownOf } from '../../support/part-rules.js';
+import { anyKey, anyRules, type DescribedPart, expectedOf, nothing, shownOf } from '../../support/part-rules.js';
 import { runs } from '../../support/runs.js';
 import { solanaKey } from '../../support/solana.js';
 
 const keyOf = (seed: number) => solanaKey(Buffer.alloc(32, seed)).address;
 const [payer, other, alice, bob] = [keyOf(1), keyOf(2), keyOf(3), keyOf(4)];
-const [mint, coin, memo, table] = [keyOf(5), keyOf(6), keyOf(7), keyOf(8)];
+const [mint, coin, memo, table] = [keyOf(5), keyOf(6), 'MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr', keyOf(8)];
 const [token = '', token2022 = ''] = tokenPrograms;
 
-/** An instruction and what the page says about it; `hidden`: a lookup table holds its last account. */
+/** An instruction and what the page says about it; `hidden`: a lookup table holds this one of its accounts; true: the last. */
 interface Row {
   readonly program: string;
   readonly accounts: readonly string[];
   readonly data: Buffer;
   /** Null: it needs no rule. */
   readonly part: DescribedPart | null;
-  readonly hidden?: true;
+  readonly hidden?: true | number;
 }
 
 function bytes(...parts: readonly (number | bigint | string | Buffer)[]): Buffer {
@@ -46,36 +46,62 @@ const owner = Buffer.alloc(32, 9);
 function rowsOf(to: string, amount: bigint, from = payer): Readonly<Record<string, Row>> {
   const row = (program: string, accounts: readonly string[], data: Buffer, seen: Partial<DescribedPart>): Row => ({
     ...{ program, accounts, data },
-    part: { kind: program, call: data.toString('hex'), receivers: [], paid: null, ...seen },
+    part: { ...nothing, kind: program, call: data.toString('hex'), ...seen },
   });
-  const native = { receivers: [to], paid: { asset: 'native', amount, known: true } };
+  const lamports = [{ asset: 'native', amount, known: true }];
+  const native = { receivers: [to], paid: lamports };
   const tag = (number: number, ...parts: readonly (bigint | Buffer)[]) => Buffer.concat([Buffer.from([number]), bytes(...parts)]);
   const decimals = Buffer.from([6]);
   const checked = tag(12, amount, decimals);
-  const of = (asset: string) => ({ receivers: [to], paid: { asset, amount, known: true } });
-  const unread = { kind: null, call: null, receivers: [], paid: null };
+  const of = (asset: string, known = true) => ({ receivers: [to], paid: [{ asset, amount, known }] });
+  const dark = (accounts: readonly string[]) => ({ mayPay: accounts, paid: null });
+  const held = { receivers: [], mayPay: null };
   return {
     transfer: row(systemProgram, [from, to], bytes(2, amount), native),
+    'transfer with an account more': row(systemProgram, [from, to, other], bytes(2, amount), native),
     'account creation': row(systemProgram, [from, to], bytes(0, amount, 10n, owner), native),
     'account creation with a seed': row(systemProgram, [from, to, from], bytes(3, owner, 'seed', amount, 10n, owner), native),
     'transfer with a seed': row(systemProgram, [other, from, to], bytes(11, amount, 'seed', owner), native),
     'withdrawal of a nonce account': row(systemProgram, [other, to, from], bytes(5, amount), native),
-    'creation of an account that has a balance': row(systemProgram, [to, from], bytes(13, amount, 10n, owner), {}),
-    'transfer that is cut': row(systemProgram, [from, to], bytes(2), { receivers: [to] }),
+    'creation of an account that has a balance': row(systemProgram, [to, from], bytes(13, amount, 10n, owner), native),
+    'transfer that is cut': row(systemProgram, [from, to], bytes(2), { receivers: [to], paid: null }),
+    'use of a nonce account': row(systemProgram, [to, other, from], bytes(4), {}),
+    'instruction of a later system program': row(systemProgram, [from, to], bytes(14, amount), dark([from, to])),
     'token transfer with its mint': row(token, [other, mint, to, from], checked, of(mint)),
-    'the same of Token-2022': row(token2022, [other, coin, to, from], checked, of(coin)),
-    'the same, cut': row(token, [other, mint, to, from], checked.subarray(0, 9), { receivers: [to] }),
-    'token transfer without a mint': row(token, [other, to, from], tag(3, amount), { receivers: [to] }),
-    'closing of an account': row(token, [other, to, from], tag(9), { receivers: [to] }),
-    'approval of a delegate': row(token, [other, to, from], tag(4, amount), {}),
-    burning: row(token, [other, mint, from], tag(8, amount), {}),
-    'transfer with a fee': row(token2022, [other, coin, to, from], tag(26, Buffer.from([1]), amount, decimals, 0n), {}),
-    'batch of transfers': row(token, [other, mint, to, from], tag(255, Buffer.from([4, 10]), checked), {}),
+    'the same of Token-2022': row(token2022, [other, coin, to, from], checked, of(coin, false)),
+    'the same with accounts for a hook': row(token2022, [other, coin, to, from, bob], checked, {
+      ...of(coin, false),
+      mayPay: [other, coin, to, from, bob],
+    }),
+    'the same, cut': row(token, [other, mint, to, from], checked.subarray(0, 9), { receivers: [to], paid: null }),
+    'token transfer without a mint': row(token, [other, to, from], tag(3, amount), { receivers: [to], paid: null }),
+    'closing of an account': row(token, [other, to, from], tag(9), { receivers: [to], paid: null }),
+    'approval of a delegate': row(token, [other, to, from], tag(4, amount), dark([other, to, from])),
+    burning: row(token, [other, mint, from], tag(8, amount), dark([other, mint, from])),
+    'transfer with a fee': row(
+      token2022,
+      [other, coin, to, from],
+      tag(26, Buffer.from([1]), amount, decimals, 0n),
+      dark([other, coin, to, from]),
+    ),
+    'batch of transfers': row(token, [other, mint, to, from], tag(255, Buffer.from([4, 10]), checked), dark([other, mint, to, from])),
+    'an unknown program': row(other, [from, to], Buffer.from('hello'), dark([from, to])),
     'a memo': row(memo, [from], Buffer.from('hello'), {}),
     'no data': row(memo, [from], Buffer.alloc(0), {}),
     'price of the compute budget': { ...row(computeBudgetProgram, [], Buffer.from([3, 1, 0, 0, 0, 0, 0, 0, 0]), {}), part: null },
-    'transfer to what a table holds': { ...row(systemProgram, [from, to], bytes(2, amount), {}), part: unread, hidden: true },
-    'token transfer to what a table holds': { ...row(token, [other, mint, to], checked, {}), part: unread, hidden: true },
+    'transfer to what a table holds': { ...row(systemProgram, [from, to], bytes(2, amount), { ...held, paid: lamports }), hidden: true },
+    'token transfer to what a table holds': {
+      ...row(token, [other, mint, to, from], checked, { ...held, paid: of(mint).paid }),
+      hidden: 2,
+    },
+    'token transfer of what a table holds': {
+      ...row(token, [other, mint, to, from], checked, { receivers: [to], paid: null }),
+      hidden: 1,
+    },
+    'an unknown program with what a table holds': {
+      ...row(other, [from, to], Buffer.from('x'), { mayPay: null, paid: null }),
+      hidden: true,
+    },
   };
 }
 
@@ -86,15 +112,19 @@ function messageOf(rows: readonly Row[]): Message {
     data: data.toString('base64'),
   }));
   const message = compileInstructions(payer, instructions);
-  if (!rows.some(({ hidden }) => hidden)) return message;
+  if (rows.every(({ hidden }) => hidden === undefined)) return message;
   return {
     ...message,
     version: 0,
     tables: [{ table: table as Message['accounts'][number], writable: [0], readonly: [] }],
     instructions: message.instructions.map((one, index) =>
-      rows[index]?.hidden === true ? { ...one, accounts: [...one.accounts.slice(0, -1), message.accounts.length] } : one,
+      rows[index]?.hidden === undefined ? one : { ...one, accounts: hide(one.accounts, rows[index].hidden, message.accounts.length) },
     ),
   };
+}
+
+function hide(accounts: readonly number[], which: true | number, table: number): readonly number[] {
+  return accounts.with(which === true ? -1 : which, table);
 }
 
 const any: PartRule = {
@@ -109,7 +139,7 @@ const rows = [alice, bob].flatMap((to) =>
   [1n, 2n, 150n].flatMap((amount) => [payer, bob].flatMap((from) => Object.values(rowsOf(to, amount, from)))),
 );
 const rules = anyRules({
-  kinds: [systemProgram, token, token2022, memo],
+  kinds: [systemProgram, token, token2022, memo, other],
   calls: ['02000000', '02', '00', '03000000', '0c', '03', '68656c6c'],
   to: [alice, bob],
   assets: ['native', mint, coin],
@@ -127,8 +157,7 @@ describe('rules on a Solana network', () => {
         seen.set(kind, (seen.get(kind) ?? 0) + 1);
         if (found.includes(': ') && !found.endsWith(': ')) seen.set('counted', (seen.get('counted') ?? 0) + 1);
         const parts = sent.flatMap(({ part }) => part ?? []);
-        const nothing: DescribedPart = { kind: null, call: null, receivers: [], paid: null };
-        assert.equal(found, expectedOf(usable, parts.length === 0 ? [nothing] : parts, key, names));
+        assert.equal(found, expectedOf(usable, parts.length === 0 ? [{ ...nothing, kind: computeBudgetProgram }] : parts, key, names));
         // What was accepted is not denied later, when its key is not known.
         if (kind === 'allow') assert.equal(judge(usable, messageOf(sent), null).verdict, 'allow');
       }),
@@ -152,14 +181,18 @@ describe('rules on a Solana network', () => {
     });
     assert.deepEqual(Object.fromEntries(verdicts), {
       transfer: '9 native',
+      'transfer with an account more': '9 native',
       'account creation': '9 native',
       'account creation with a seed': '9 native',
       'transfer with a seed': '9 native',
       'withdrawal of a nonce account': '9 native',
-      'creation of an account that has a balance': 'refused',
+      'creation of an account that has a balance': '9 native',
       'transfer that is cut': 'refused',
+      'use of a nonce account': 'refused',
+      'instruction of a later system program': 'refused',
       'token transfer with its mint': `9 ${mint}`,
       'the same of Token-2022': `9 ${coin}`,
+      'the same with accounts for a hook': `9 ${coin}`,
       'the same, cut': 'refused',
       'token transfer without a mint': 'refused',
       'closing of an account': 'refused',
@@ -167,11 +200,14 @@ describe('rules on a Solana network', () => {
       burning: 'refused',
       'transfer with a fee': 'refused',
       'batch of transfers': 'refused',
+      'an unknown program': 'refused',
       'a memo': 'refused',
       'no data': 'refused',
       'price of the compute budget': 'refused',
-      'transfer to what a table holds': 'refused',
-      'token transfer to what a table holds': 'refused',
+      'transfer to what a table holds': '9 native',
+      'token transfer to what a table holds': `9 ${mint}`,
+      'token transfer of what a table holds': 'refused',
+      'an unknown program with what a table holds': 'refused',
     });
     const { transfer, 'price of the compute budget': price, 'a memo': note } = rowsOf(alice, 2n);
     if (transfer === undefined || price === undefined || note === undefined) assert.fail();
@@ -183,6 +219,25 @@ describe('rules on a Solana network', () => {
       'instructions[1] is allowed by no rule of the relayer; the closest, payouts, is not for its asset',
     );
     assert.equal(judged([payouts, { ...any, kinds: [memo] }], [transfer, note], null)?.verdict, 'allow');
+  });
+
+  it('nothing that a rule cannot read walks past one that denies, and a hook is in no limit that does not name its mint', () => {
+    const verdict = (rules: readonly PartRule[], name: string) => judged(rules, [rowsOf(alice, 9n)[name] ?? assert.fail()], null)?.verdict;
+    const denied = (rule: Partial<PartRule>, name: string) => verdict([{ ...any, id: 'never', effect: 'deny', ...rule }, any], name);
+    const hidden = ['transfer to what a table holds', 'token transfer to what a table holds', 'an unknown program with what a table holds'];
+    for (const name of [...hidden, 'batch of transfers', 'transfer with a fee', 'creation of an account that has a balance'])
+      assert.equal(denied({ to: [alice] }, name), 'deny', name);
+    for (const name of hidden) assert.equal(denied({ to: [bob] }, name), 'deny', name);
+    for (const name of ['transfer', 'an unknown program', 'a memo']) assert.equal(denied({ to: [bob] }, name), 'allow', name);
+    for (const name of ['transfer to what a table holds', 'transfer']) assert.equal(denied({ kinds: [systemProgram] }, name), 'deny', name);
+    for (const name of ['token transfer without a mint', 'batch of transfers', 'an unknown program', 'the same of Token-2022'])
+      assert.equal(denied({ assets: [mint] }, name), 'deny', name);
+    for (const name of ['transfer', 'a memo']) assert.equal(denied({ assets: [mint] }, name), 'allow', name);
+
+    const small: PartRule = { ...any, kinds: [token2022], maxAmount: 9n };
+    assert.equal(verdict([small], 'the same of Token-2022'), 'deny', 'its mint may have a program of its own');
+    assert.equal(verdict([{ ...small, assets: [coin] }], 'the same of Token-2022'), 'allow');
+    assert.equal(verdict([{ ...any, kinds: [token], maxAmount: 9n }], 'token transfer with its mint'), 'allow');
   });
 
   it('a rule can count the programs whose instructions are read', () => {
@@ -205,6 +260,19 @@ describe('rules on a Solana network', () => {
       ],
       [{ limits: [limitOf('native')], kinds: [systemProgram, memo] }, /^rules\[0\]\.programs\[1\] is .*, whose amount a rule cannot read/],
       [{ maxAmount: 1n, kinds: [token], calls: ['03'] }, /^rules\[0\]\.discriminators\[0\] is 03, whose amount a rule cannot read/],
+      [{ effect: 'deny', kinds: [memo], to: [alice] }, /^rules\[0\]\.to is for receivers, which nothing in programs has$/],
+      [
+        { kinds: [systemProgram], calls: ['04000000'], to: [alice] },
+        /^rules\[0\]\.to is for receivers, which nothing has that the rule is for$/,
+      ],
+      [{ effect: 'deny', kinds: [systemProgram], calls: ['04000000'], to: [alice] }, null],
+      [
+        { effect: 'deny', kinds: [systemProgram], assets: [mint] },
+        /^rules\[0\]\.assets\[0\] is .*, which nothing pays that the rule is for$/,
+      ],
+      [{ kinds: [token], assets: ['native'] }, /^rules\[0\]\.assets\[0\] is native, which nothing pays that the rule is for$/],
+      [{ effect: 'deny', kinds: [computeBudgetProgram] }, /^rules\[0\]\.programs\[0\] is ComputeBudget.*, which needs no rule$/],
+      [{ effect: 'deny', maxAmount: 10n }, /^rules\[0\]\.max_value cannot be in a rule that denies/],
       [{ limits: [limitOf('USD:GBRPYHIL2CI3FNQ4BXLFMNDLFJUNPU2HY3ZMFSHONUCEOASW7QC7OX2H')] }, /asset must be native, or the mint/],
     ];
     for (const [changes, expected] of changed) {

@@ -22,7 +22,7 @@ import type { PartRule } from '../../../src/core/records/spending-rule.js';
 import type { StellarContent } from '../../../src/core/records/stellar.js';
 import { partRuleProblems, ruleShapes } from '../../../src/core/rules/part-rule-problems.js';
 import { syntaxes, textProblem } from '../../../src/core/text/text-syntax.js';
-import { anyKey, anyRules, type DescribedPart, expectedOf, shownOf } from '../../support/part-rules.js';
+import { anyKey, anyRules, type DescribedPart, expectedOf, nothing, shownOf, unread } from '../../support/part-rules.js';
 import { runs } from '../../support/runs.js';
 import { stellarNetwork, stellarRelayer } from '../../support/stellar.js';
 
@@ -34,6 +34,8 @@ const dollar = new Asset('USD', issuer);
 const nativeContract = Asset.native().contractId(passphrase);
 const dollarContract = dollar.contractId(passphrase);
 const token = new Asset('TOKEN', issuer).contractId('another network');
+/** Its last character is another one. */
+const wrong = `${alice.slice(0, -1)}${alice.endsWith('A') ? 'B' : 'A'}`;
 const units = (amount: bigint) => `0.${String(amount).padStart(7, '0')}`;
 
 /** An operation and what the page says about it. */
@@ -41,7 +43,6 @@ interface Row extends DescribedPart {
   readonly operation: xdr.Operation;
 }
 
-const nothing = { call: null, receivers: [], paid: null };
 const invoke = (contract: string, name: string, args: xdr.ScVal[], auth: xdr.SorobanAuthorizationEntry[] = []) => {
   const { body } = xdr.Operation.fromXdr(new Contract(contract).call(name, ...args).toXdr());
   if (body.type !== 'invokeHostFunction') assert.fail();
@@ -73,28 +74,32 @@ const bySource = (rootInvocation: xdr.SorobanAuthorizedInvocation) =>
 /** Every way in which a body could pay, with what rules see of it. */
 function rowsOf(to: string, receiver: string, amount: bigint, source?: string): Readonly<Record<string, Row>> {
   const of = source === undefined ? {} : { source };
-  const native = { asset: 'native', amount, known: true };
-  const dollars = { asset: `USD:${issuer}`, amount, known: true };
-  const paid = (asset: string) => ({ asset, amount, known: false });
+  const native = [{ asset: 'native', amount, known: true }];
+  const dollars = [{ asset: `USD:${issuer}`, amount, known: true }];
+  const to1 = { ...nothing, receivers: [receiver] };
+  const paid = (asset: string, units = amount) => ({ mayPay: null, paid: [{ asset, amount: units, known: false }] });
+  const dark = { mayPay: null, paid: null };
   const path = { destination: to, path: [], ...of };
-  const call = { kind: 'invoke_contract' };
+  const call = { ...nothing, kind: 'invoke_contract' };
   const args = transferArgs(to, amount);
   const drain = authorized(dollarContract, 'transfer', transferArgs(bob, 1_000n));
+  const reserves = 10_000_000n;
+  const claimants = [new Claimant(receiver), new Claimant(bob)];
   return {
     payment: {
-      ...{ kind: 'payment', call: null, receivers: [receiver], paid: native },
+      ...{ ...to1, kind: 'payment', paid: native },
       operation: Operation.payment({ destination: to, asset: Asset.native(), amount: units(amount), ...of }),
     },
     'payment of an asset': {
-      ...{ kind: 'payment', call: null, receivers: [receiver], paid: dollars },
+      ...{ ...to1, kind: 'payment', paid: dollars },
       operation: Operation.payment({ destination: to, asset: dollar, amount: units(amount), ...of }),
     },
     'account creation': {
-      ...{ kind: 'create_account', call: null, receivers: [receiver], paid: native },
+      ...{ ...to1, kind: 'create_account', paid: native },
       operation: Operation.createAccount({ destination: receiver, startingBalance: units(amount), ...of }),
     },
     'path payment of at most': {
-      ...{ kind: 'path_payment_strict_receive', call: null, receivers: [receiver], paid: native },
+      ...{ ...to1, kind: 'path_payment_strict_receive', mayPay: null, paid: native, bought: `USD:${issuer}` },
       operation: Operation.pathPaymentStrictReceive({
         ...path,
         sendAsset: Asset.native(),
@@ -104,7 +109,7 @@ function rowsOf(to: string, receiver: string, amount: bigint, source?: string): 
       }),
     },
     'path payment of exactly': {
-      ...{ kind: 'path_payment_strict_send', call: null, receivers: [receiver], paid: dollars },
+      ...{ ...to1, kind: 'path_payment_strict_send', mayPay: null, paid: dollars, bought: 'native' },
       operation: Operation.pathPaymentStrictSend({
         ...path,
         sendAsset: dollar,
@@ -113,27 +118,37 @@ function rowsOf(to: string, receiver: string, amount: bigint, source?: string): 
         destMin: units(1n),
       }),
     },
-    'claimable balance': {
-      ...{ kind: 'create_claimable_balance', call: null, receivers: [receiver, bob], paid: native },
-      operation: Operation.createClaimableBalance({
-        ...{ asset: Asset.native(), amount: units(amount), ...of },
-        claimants: [new Claimant(receiver), new Claimant(bob)],
+    'path payment of an asset for less of it': {
+      ...{ ...to1, kind: 'path_payment_strict_send', mayPay: null, paid: native, bought: 'native' },
+      operation: Operation.pathPaymentStrictSend({
+        ...path,
+        ...{ sendAsset: Asset.native(), sendAmount: units(amount), destAsset: Asset.native(), destMin: units(1n) },
       }),
     },
+    'claimable balance': {
+      ...{ ...nothing, kind: 'create_claimable_balance', receivers: [receiver, bob] },
+      paid: [{ asset: 'native', amount: amount + reserves, known: true }],
+      operation: Operation.createClaimableBalance({ asset: Asset.native(), amount: units(amount), claimants, ...of }),
+    },
+    'claimable balance of an asset': {
+      ...{ ...nothing, kind: 'create_claimable_balance', receivers: [receiver, bob] },
+      paid: [...dollars, { asset: 'native', amount: reserves, known: true }],
+      operation: Operation.createClaimableBalance({ asset: dollar, amount: units(amount), claimants, ...of }),
+    },
     'account merge': {
-      ...{ ...nothing, kind: 'account_merge', receivers: [receiver] },
+      ...{ ...to1, kind: 'account_merge', ...dark },
       operation: Operation.accountMerge({ destination: to, ...of }),
     },
     offer: {
-      ...{ ...nothing, kind: 'manage_sell_offer' },
+      ...{ ...nothing, kind: 'manage_sell_offer', ...dark },
       operation: Operation.manageSellOffer({ selling: Asset.native(), buying: dollar, amount: units(amount), price: 1, ...of }),
     },
     'buy offer': {
-      ...{ ...nothing, kind: 'manage_buy_offer' },
+      ...{ ...nothing, kind: 'manage_buy_offer', ...dark },
       operation: Operation.manageBuyOffer({ selling: dollar, buying: Asset.native(), buyAmount: units(amount), price: 1, ...of }),
     },
     'pool deposit': {
-      ...{ ...nothing, kind: 'liquidity_pool_deposit' },
+      ...{ ...nothing, kind: 'liquidity_pool_deposit', ...dark },
       operation: Operation.liquidityPoolDeposit({
         ...{ liquidityPoolId: 'ab'.repeat(32), maxAmountA: units(amount), maxAmountB: units(amount), minPrice: '1', maxPrice: '2' },
         ...of,
@@ -145,46 +160,54 @@ function rowsOf(to: string, receiver: string, amount: bigint, source?: string): 
       operation: Operation.clawback({ asset: new Asset('OWN', own), from: to, amount: units(amount), ...of }),
     },
     'token transfer': {
-      ...{ ...call, call: 'transfer', receivers: [token, receiver], paid: paid(token) },
+      ...{ ...call, call: 'transfer', receivers: [token, receiver], ...paid(token) },
       operation: invoke(token, 'transfer', args),
     },
     'transfer by the contract of an asset': {
-      ...{ ...call, call: 'transfer', receivers: [dollarContract, receiver], paid: paid(`USD:${issuer}`) },
+      ...{ ...call, call: 'transfer', receivers: [dollarContract, receiver], ...paid(`USD:${issuer}`) },
       operation: invoke(dollarContract, 'transfer', args),
     },
     'transfer by the contract of the native asset': {
-      ...{ ...call, call: 'transfer', receivers: [nativeContract, receiver], paid: paid('native') },
+      ...{ ...call, call: 'transfer', receivers: [nativeContract, receiver], ...paid('native') },
       operation: invoke(nativeContract, 'transfer', args, [bySource(authorized(nativeContract, 'transfer', args))]),
     },
     'transfer that may pay another token': {
-      ...{ ...call, call: 'transfer', receivers: [token, receiver], paid: null },
+      ...{ ...call, call: 'transfer', receivers: [token, receiver], ...dark },
       operation: invoke(token, 'transfer', args, [bySource(authorized(token, 'transfer', args, [drain]))]),
     },
     'transfer with another authorization': {
-      ...{ ...call, call: 'transfer', receivers: [token, receiver], paid: null },
+      ...{ ...call, call: 'transfer', receivers: [token, receiver], ...dark },
       operation: invoke(token, 'transfer', args, [bySource(drain)]),
     },
     'transfer of a wide amount': {
-      ...{ ...call, call: 'transfer', receivers: [token, receiver], paid: { asset: token, amount: (5n << 64n) + amount, known: false } },
+      ...{ ...call, call: 'transfer', receivers: [token, receiver], ...paid(token, (5n << 64n) + amount) },
       operation: invoke(token, 'transfer', transferArgs(to, (5n << 64n) + amount)),
     },
     'transfer of less than nothing': {
-      ...{ ...call, call: 'transfer', receivers: [token, receiver], paid: null },
+      ...{ ...call, call: 'transfer', receivers: [token, receiver], ...dark },
       operation: invoke(token, 'transfer', transferArgs(to, -1n - amount)),
     },
     'transfer with an amount of another type': {
-      ...{ ...call, call: 'transfer', receivers: [token, receiver], paid: null },
+      ...{ ...call, call: 'transfer', receivers: [token, receiver], ...dark },
       operation: invoke(token, 'transfer', [addressOf(own), addressOf(to), nativeToScVal(amount, { type: 'u128' })]),
     },
     'transfer with one argument more': {
-      ...{ ...call, call: 'transfer', receivers: [token], paid: null },
+      ...{ ...call, call: 'transfer', receivers: [token], ...dark },
       operation: invoke(token, 'transfer', [...args, nativeToScVal(1n, { type: 'i128' })]),
     },
     'transfer with an allowance': {
-      ...{ ...call, call: 'transfer_from', receivers: [token], paid: null },
+      ...{ ...call, call: 'transfer_from', receivers: [token], ...dark },
       operation: invoke(token, 'transfer_from', [addressOf(own), ...args]),
     },
-    approval: { ...{ ...call, call: 'approve', receivers: [token], paid: null }, operation: invoke(token, 'approve', args) },
+    approval: { ...{ ...call, call: 'approve', receivers: [token], ...dark }, operation: invoke(token, 'approve', args) },
+    'creation of a contract': {
+      ...{ ...nothing, kind: 'create_contract', ...dark },
+      operation: Operation.createCustomContract({ address: Address.fromString(own), wasmHash: Buffer.alloc(32, 1), ...of }),
+    },
+    'reserves of others': {
+      ...{ ...nothing, kind: 'begin_sponsoring_future_reserves', ...dark },
+      operation: Operation.beginSponsoringFutureReserves({ sponsoredId: receiver, ...of }),
+    },
   };
 }
 
@@ -241,7 +264,10 @@ const rows = [alice, bob, muxedAlice].flatMap((to) =>
 const part = fc.constantFrom(...rows);
 
 const rules = anyRules({
-  kinds: ['payment', 'create_account', 'path_payment_strict_receive', 'path_payment_strict_send', 'invoke_contract', 'set_options'],
+  kinds: [
+    ...['payment', 'create_account', 'path_payment_strict_receive', 'path_payment_strict_send', 'create_claimable_balance'],
+    ...['invoke_contract', 'set_options', 'manage_sell_offer'],
+  ],
   calls: ['transfer', 'approve', 'transfer_from'],
   to: [alice, bob, muxedAlice, token, nativeContract, dollarContract],
   assets: ['native', `USD:${issuer}`, token, nativeContract],
@@ -251,7 +277,6 @@ describe('rules on a Stellar network', () => {
   it('judge random rules and operations as an evaluator does that shares no code with them', () => {
     const seen = new Map<string, number>();
     const bumped = feeBump();
-    const foreign: DescribedPart = { kind: null, ...nothing };
     fc.assert(
       fc.property(rules, fc.array(part, { maxLength: 2 }), anyKey, (all, parts, key) => {
         const usable = all.filter((one) => problemsOf([one]).length === 0);
@@ -261,7 +286,7 @@ describe('rules on a Stellar network', () => {
         const [kind = ''] = found.split(' ');
         seen.set(kind, (seen.get(kind) ?? 0) + 1);
         if (found.includes(': ') && !found.endsWith(': ')) seen.set('counted', (seen.get('counted') ?? 0) + 1);
-        assert.equal(found, expectedOf(usable, parts.length === 0 ? [foreign] : parts, key, names));
+        assert.equal(found, expectedOf(usable, parts.length === 0 ? [unread] : parts, key, names));
         // What was accepted is not denied later, when its key is not known.
         if (kind === 'allow')
           assert.equal(whyForbidden(sent, stellarRelayer(own, { rules: usable, allowAccountChanges, operationSourceAccounts })), null);
@@ -290,7 +315,12 @@ describe('rules on a Stellar network', () => {
       'account creation': [['native', 9n]],
       'path payment of at most': [['native', 9n]],
       'path payment of exactly': [[`USD:${issuer}`, 9n]],
-      'claimable balance': [['native', 9n]],
+      'path payment of an asset for less of it': [['native', 9n]],
+      'claimable balance': [['native', 10_000_009n]],
+      'claimable balance of an asset': [
+        ['native', 10_000_000n],
+        [`USD:${issuer}`, 9n],
+      ],
       'account merge': 'refused',
       offer: 'refused',
       'buy offer': 'refused',
@@ -308,6 +338,8 @@ describe('rules on a Stellar network', () => {
       'transfer with one argument more': 'refused',
       'transfer with an allowance': 'refused',
       approval: 'refused',
+      'creation of a contract': 'refused',
+      'reserves of others': 'refused',
     };
     assert.deepEqual(verdicts(), expected);
     assert.deepEqual(verdicts(other), expected, 'the relayer signs for the accounts of its operations, too');
@@ -341,6 +373,35 @@ describe('rules on a Stellar network', () => {
     assert.equal(whyForbidden(content([restore]), stellarRelayer(own, { rules: [small] })), null);
   });
 
+  it('nothing that a rule cannot read walks past one that denies, and money goes only to the receivers of one that allows', () => {
+    const verdict = (rules: readonly PartRule[], name: string) =>
+      judged(rules, content([rowsOf(alice, alice, 9n)[name]?.operation ?? assert.fail()]), null);
+    const denied = (rule: Partial<PartRule>, name: string) => verdict([{ ...any, id: 'never', effect: 'deny', ...rule }, any], name);
+    const toOthers = { to: [accountOf(9)] };
+    for (const name of [
+      'path payment of exactly',
+      'offer',
+      'transfer with an allowance',
+      'transfer with another authorization',
+      'account merge',
+    ])
+      assert.equal(denied(toOthers, name)?.verdict, 'deny', name);
+    for (const name of ['payment', 'claimable balance', 'options']) assert.equal(denied(toOthers, name)?.verdict, 'allow', name);
+    const ofDollars = { assets: [`USD:${issuer}`] };
+    for (const name of ['transfer that may pay another token', 'token transfer', 'path payment of at most', 'offer'])
+      assert.equal(denied(ofDollars, name)?.verdict, 'deny', name);
+    for (const name of ['payment', 'clawback']) assert.equal(denied(ofDollars, name)?.verdict, 'allow', name);
+    const bump = judged([{ ...any, id: 'never', effect: 'deny', kinds: ['account_merge'] }, any], feeBump(), null);
+    assert.deepEqual(bump?.verdict === 'deny' && bump.description, 'is denied by the rule never, which cannot read its type');
+
+    const small = 'path payment of an asset for less of it';
+    assert.equal(verdict([{ ...any, to: [alice] }], small)?.verdict, 'deny', 'offers get the rest');
+    assert.equal(verdict([{ ...any, to: [alice], kinds: ['path_payment_strict_send'] }], small)?.verdict, 'allow', 'the rule names it');
+    const native = { to: [alice], kinds: ['path_payment_strict_receive'], assets: ['native'] };
+    assert.equal(verdict([{ ...any, ...native }], 'path payment of at most')?.verdict, 'deny', 'the receiver gets another asset');
+    assert.equal(verdict([{ ...any, maxAmount: 9n, assets: ['native'] }], 'claimable balance')?.verdict, 'deny', 'it locks reserves');
+  });
+
   it('every operation of the protocol has a type that rules can name', () => {
     const types = Object.keys(xdr.OperationType)
       .filter((name) => name !== 'schema')
@@ -371,6 +432,25 @@ describe('rules on a Stellar network', () => {
       [{ assets: ['native'], calls: ['approve'] }, /^rules\[0\]\.functions\[0\] is approve, whose amount/],
       [{ calls: ['transfer'], kinds: ['payment'] }, /^rules\[0\]\.functions needs invoke_contract in operations$/],
       [{ limits: [limitOf('So11111111111111111111111111111111111111112')] }, /^rules\[0\]\.limits\[0\]\.asset must be native, CODE:ISSUER/],
+      [{ effect: 'deny', to: [wrong] }, /^rules\[0\]\.to\[0\] has a wrong checksum$/],
+      [{ effect: 'deny', assets: [`USD:${wrong}`] }, /^rules\[0\]\.assets\[0\] has a wrong checksum$/],
+      [{ limits: [limitOf(`USD:${wrong}`)] }, /^rules\[0\]\.limits\[0\]\.asset has a wrong checksum$/],
+      [{ effect: 'deny', kinds: ['create_account'], assets: [`USD:${issuer}`] }, /^rules\[0\]\.assets\[0\] is USD:.*, which nothing pays/],
+      [
+        { effect: 'deny', kinds: ['manage_data', 'clawback'], to: [alice] },
+        /^rules\[0\]\.to is for receivers, which nothing in operations has$/,
+      ],
+      [{ kinds: ['manage_sell_offer'], to: [alice] }, /^rules\[0\]\.to is for receivers, which nothing has that the rule is for$/],
+      [{ effect: 'deny', kinds: ['manage_sell_offer'], to: [alice] }, null],
+      [{ kinds: ['payment', 'invoke_contract'], calls: ['work'] }, /^rules\[0\]\.operations\[0\] is payment, which has no functions/],
+      [{ kinds: ['payment'], to: [token] }, /^rules\[0\]\.to\[0\] is a contract, which needs invoke_contract in operations$/],
+      [{ kinds: ['invoke_contract'], to: [alice] }, /^rules\[0\]\.to has no contract, without which no invoke_contract is allowed$/],
+      [{ effect: 'deny', kinds: ['invoke_contract'], to: [alice] }, null],
+      [{ kinds: ['create_claimable_balance'], assets: [`USD:${issuer}`] }, /^rules\[0\]\.assets needs native, too/],
+      [{ kinds: ['create_claimable_balance'], limits: [limitOf(`USD:${issuer}`)] }, /^rules\[0\]\.limits needs native, too/],
+      [{ kinds: ['create_claimable_balance'], limits: [limitOf(`USD:${issuer}`), limitOf('native')] }, null],
+      [{ effect: 'deny', maxAmount: 10n }, /^rules\[0\]\.max_value cannot be in a rule that denies: allow up to/],
+      [{ maxAmount: 0n, limits: [limitOf('native')] }, /^rules\[0\]\.limits\[0\] counts nothing, since max_value is 0$/],
       [{ effect: 'deny', limits: [limitOf('native')] }, /^rules\[0\]\.limits\[0\] cannot be in a rule that denies$/],
       [{ effect: null }, /^rules\[0\]\.effect is required$/],
       [{ assets: [] }, /^rules\[0\]\.assets must not be empty/],

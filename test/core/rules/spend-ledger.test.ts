@@ -35,7 +35,7 @@ function aLimit(over: Partial<SpendLimit> = {}): SpendLimit {
 }
 
 function aSpend(amount: bigint, limit: SpendLimit, ruleId = 'payouts'): Spend {
-  return { window: windowOf(ruleId, limit, { apiKeyId: 'k' }), limit, amount };
+  return { field: 'value', window: windowOf(ruleId, limit, { apiKeyId: 'k' }), limit, amount };
 }
 
 describe('the ledger of limits', () => {
@@ -132,7 +132,7 @@ describe('the ledger of limits', () => {
       await stored;
     });
     await waitFor('the commit', () => (hasBegun ? true : undefined));
-    await assert.rejects(ledger.requireRoom('r1', [aSpend(200n, limit)]), /of which 100 are left; this needs 200$/);
+    await assert.rejects(ledger.requireRoom('r1', [aSpend(200n, limit)]), /value needs 200 \(native\); .* of which 100 are left$/);
     await ledgers[1].requireRoom('r1', [aSpend(100n, limit)]);
   });
 
@@ -171,13 +171,13 @@ describe('the ledger of limits', () => {
     const error = await spend(301n).catch((thrown: unknown) => thrown);
     assert.ok(error instanceof DomainError);
     assert.deepEqual(error.metadata, { relayer_id: 'r1', rule_id: 'payouts', asset: 'native', left: '100' });
-    assert.match(error.message, /^the rule payouts allows 1000 \(native\) in 3600 s, of which 100 are left; this needs 301$/);
+    assert.match(error.message, /^value needs 301 \(native\); the rule payouts allows 1000 in 3600 s, of which 100 are left$/);
     time.nowMs += error.retryAfterMs ?? assert.fail('it says no time');
     await spend(301n);
     const never = await spend(1_001n).catch((thrown: unknown) => thrown);
     assert.ok(never instanceof DomainError);
     assert.deepEqual([never.reason, never.retryAfterMs], ['POLICY_DENIED', undefined], 'waiting does not help');
-    assert.match(never.message, /^the rule payouts allows 1000 \(native\) in 3600 s; this needs 1001$/);
+    assert.match(never.message, /^value needs 1001 \(native\); the rule payouts allows 1000 in 3600 s$/);
     const three = [400n, 400n, 400n].map((amount) => [aSpend(amount, limit)]);
     const together = (parts: readonly (readonly Spend[])[]) => {
       const commit = ({ changes }: ReservedCommit) => store.commit(changes);
@@ -186,8 +186,8 @@ describe('the ledger of limits', () => {
     assert.deepEqual(await together(three), [
       'forbidden',
       'POLICY_DENIED',
-      'transactions[2]: the rule payouts allows 1000 (native) in 3600 s; the transactions need 1200',
-      { relayer_id: 'r2', rule_id: 'payouts' },
+      'transactions[2].value needs 1200 (native) together with the other transactions; the rule payouts allows 1000 in 3600 s',
+      { relayer_id: 'r2', rule_id: 'payouts', asset: 'native' },
     ]);
     await ledger.withReserved('r2', three.slice(1), async ({ changes, reserved }) => {
       assert.deepEqual(
@@ -198,7 +198,7 @@ describe('the ledger of limits', () => {
     });
     assert.equal(
       (await together([[aSpend(200n, limit)], [], [aSpend(1n, limit)]]))[2],
-      'transactions[2]: the rule payouts allows 1000 (native) in 3600 s, of which 200 are left; the transactions need 201',
+      'transactions[2].value needs 201 (native) together with the other transactions; the rule payouts allows 1000 in 3600 s, of which 200 are left',
     );
     const [two] = await store.read.spendWindows('r2', [aSpend(0n, limit).window]);
     assert.equal(two && usedAt(two.window, time.nowMs), 800n);

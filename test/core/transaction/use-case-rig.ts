@@ -82,7 +82,11 @@ export async function useCaseRig(answers: ChainAnswers = {}): Promise<UseCaseRig
     judge: ({ valueWei: amount }: EvmContent): Judgement | null => {
       const { limit = null } = answers;
       return (
-        limit && { verdict: 'allow', ruleId: 'small', spends: [{ window: windowOf('small', limit, { apiKeyId: null }), limit, amount }] }
+        limit && {
+          verdict: 'allow',
+          ruleId: 'small',
+          spends: [{ field: 'value', window: windowOf('small', limit, { apiKeyId: null }), limit, amount }],
+        }
       );
     },
     isUnsequenced: () => answers.unsequenced !== undefined,
