@@ -10,9 +10,12 @@ import { restore } from '../../src/storage/restore.js';
 import { startAnvil } from '../support/anvil.js';
 import { startEvmRig } from '../support/engine-rig.js';
 import { noFiles } from '../support/no-files.js';
+import { startRpcProxy } from '../support/rpc-proxy.js';
 import { silentLog } from '../support/stored-samples.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 import { waitFor } from '../support/wait-for.js';
+
+type RpcUrls = readonly { readonly url: string; readonly weight: number }[];
 
 const instance = { version: '1.0.0', files: noFiles };
 
@@ -74,9 +77,12 @@ async function withForeign(test: TestContext, { isSigned, wei, count = 1, isFirs
     databaseUrl,
     paid: async () => BigInt(String(await anvil.rpc('eth_getBalance', [to, 'latest']))),
     mine: () => anvil.mine(),
-    async restart(changedChain?: (chain: Chain) => Chain) {
+    url: anvil.url,
+    rpc: anvil.rpc,
+    async restart(changedChain?: (chain: Chain) => Chain, rpcUrls?: RpcUrls) {
       const { store, lost } = await openStore(databaseUrl, { log: silentLog, instance });
-      const next = await startEvmRig(anvil, { folder, privateKey, store, changedChain });
+      const network = rpcUrls === undefined ? {} : { rpcUrls };
+      const next = await startEvmRig(anvil, { folder, privateKey, store, changedChain, network });
       test.after(() => next.stop());
       return { ...next, lost };
     },
@@ -197,6 +203,34 @@ for (const isFirst of [true, false])
     await rig.stop();
     assert.match((await refusal()) ?? '', /run relayer restore$/);
   });
+
+for (const isSigned of [true, false])
+  for (const isFirst of isSigned ? [false] : [true, false])
+    it(`${isSigned ? 'a signed' : isFirst ? 'the first' : 'a waiting'} payment is not made again because one of two nodes says that its block is from long before`, async (test) => {
+      const { paid, mine, restart, refusal, url, rpc } = await withForeign(test, { isSigned, wei: 5n, isFirst });
+      let isLying = true;
+      const liar = await startRpcProxy({
+        target: url,
+        async answer(call, ask) {
+          const truth = await ask(call);
+          const isBlock = 'result' in truth && call.method === 'eth_getBlockByNumber' && call.params[0] !== 'latest';
+          return isLying && isBlock ? { result: { ...Object(truth.result), timestamp: '0x1' } } : truth;
+        },
+      });
+      test.after(() => liar.stop());
+      const rpcUrls = [liar.url, url].map((one, place) => ({ url: one, weight: 100 - place }));
+      const rig = await restart(undefined, rpcUrls);
+      for (let block = 0; block < 8; block += 1) {
+        await mine();
+        const { number } = Object(await rpc('eth_getBlockByNumber', ['latest', false]));
+        await waitFor(`block ${number} to be seen`, async () => rig.engine.networks()[0]?.head?.number === BigInt(number) || undefined);
+      }
+      isLying = false;
+      await untilFound(rig, mine);
+      assert.equal(await paid(), 5n);
+      await rig.stop();
+      assert.match((await refusal()) ?? '', /run relayer restore$/);
+    });
 
 for (const seconds of [10, 3_600])
   it(`what a key paid ${seconds} s before a request was accepted shows nothing: a new relayer sends the same payment`, async (test) => {

@@ -467,7 +467,7 @@ export function createModelChain(network: Network, account: string, random: Rand
             const chain = seen().filter(({ number }) => number <= to);
             const user = chain.flatMap(({ transactions }) => transactions).find((one) => one.nonce === nonce);
             const found = user && receiptIn(chain, user.hash);
-            return found ? { ...found, timeMs: null, does: () => false } : 'not_found';
+            return found ? { ...found, timeMs: async () => null, does: () => false } : 'not_found';
           }),
         blockHash: async (height) => {
           const hash = await ask('blockHash', () => seen()[Number(height)]?.hash ?? null);

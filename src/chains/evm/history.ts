@@ -4,11 +4,13 @@ import type { NonceAnswer, NoSender, SenderUse } from '../../core/ports/chain/ou
 import { lowerMedian, max } from '../../core/records/bigints.js';
 import type { BlockMemory } from '../../core/work/block-memory.js';
 import { remember } from '../../core/work/remember.js';
+import { agreedTime } from '../rpc/agreed.js';
+import type { CallOptions } from '../rpc/call-router.js';
 import { type First, nonceAnswer } from '../rpc/endpoint-selector.js';
 import { NodeError, nodeUnavailable } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { isStatePruned } from './dialect.js';
-import { type BlockUses, questions } from './questions.js';
+import { type BlockUses, questions, type Use } from './questions.js';
 import type { Receipts } from './receipts.js';
 
 /** Maximum number of blocks that one search scans if nodes have pruned the state that a binary search needs. The next one goes on. */
@@ -69,17 +71,26 @@ export async function findSenderTransaction(
   blocks: BlockRange,
 ): Promise<SenderUse | NoSender> {
   const found = await search({ ...deps, first: 'head' }, account, nonce, blocks);
-  if (deps.rpc.isSingle() || (typeof found === 'object' && !deps.receipts.isRefuted(found))) return found;
+  if (deps.rpc.isSingle() || (typeof found === 'object' && !deps.receipts.isRefuted(found))) return timed(deps, found);
   const second = await search({ ...deps, first: 'another' }, account, nonce, blocks).catch((error: unknown) => {
     if (error instanceof DomainError) return found;
     throw error;
   });
-  return typeof second === 'object' || typeof found === 'object' ? second : found;
+  return timed(deps, typeof second === 'object' || typeof found === 'object' ? second : found);
+}
+
+/** What the endpoint that showed a transaction says of its time proves nothing: other endpoints must show the same block at that time. */
+function timed({ rpc, memory }: HistoryDeps, found: Use | NoSender): SenderUse | NoSender {
+  if (typeof found === 'string') return found;
+  const { blockNumber, blockHash } = found;
+  const read = (options: CallOptions): Promise<number | null> =>
+    rpc.ask(questions.block(blockNumber), options).then((block) => (block?.hash === blockHash ? block.timestampMs : null));
+  return { ...found, timeMs: () => memory.recall(`time of block ${blockNumber}, ${blockHash}`, () => agreedTime(rpc, read)) };
 }
 
 type SearchDeps = HistoryDeps & { readonly first: 'head' | 'another' };
 
-async function search(deps: SearchDeps, account: string, nonce: bigint, blocks: BlockRange): Promise<SenderUse | NoSender> {
+async function search(deps: SearchDeps, account: string, nonce: bigint, blocks: BlockRange): Promise<Use | NoSender> {
   if (blocks.to < blocks.from) return 'not_found';
   const isUsedAfter = async (block: bigint): Promise<boolean | 'pruned'> => {
     if (block < 0n) return false;
@@ -108,12 +119,7 @@ async function search(deps: SearchDeps, account: string, nonce: bigint, blocks: 
   return scanBack(deps, account, nonce, { from: isUnusedKnown ? used : blocks.from, to: used });
 }
 
-async function scanBack(
-  deps: SearchDeps,
-  account: string,
-  nonce: bigint,
-  { from, to }: BlockRange,
-): Promise<SenderUse | 'not_found' | 'pruned'> {
+async function scanBack(deps: SearchDeps, account: string, nonce: bigint, { from, to }: BlockRange): Promise<Use | 'not_found' | 'pruned'> {
   const { scans, first } = deps;
   const key = `nonce ${nonce} of ${account}, ${first}`;
   const before = scans.get(key);

@@ -11,7 +11,7 @@ import { blockReceiptsFrom, receiptFrom } from './read-receipt.js';
 import { authorityFrom, type ProvedTransaction, senderFrom } from './recover-sender.js';
 
 /** A transaction of an account in a block, and its nonce. */
-export interface Use extends SenderUse {
+export interface Use extends Omit<SenderUse, 'timeMs'> {
   readonly nonce: bigint;
 }
 
@@ -387,11 +387,9 @@ function amountFrom(value: unknown): bigint | null {
  */
 function usesFrom(result: unknown, chainId: bigint, height: bigint, account: string): BlockUses {
   const wanted = account.toLowerCase();
-  const { number, hash: blockHash, timestamp, transactions } = objectFrom(result, 'block');
+  const { number, hash: blockHash, transactions } = objectFrom(result, 'block');
   if (quantityFrom(number, 'block number') !== height) throw new MalformedAnswerError('block of another number');
-  const seconds = amountFrom(timestamp);
-  const timeMs = seconds === null ? null : Number(seconds) * 1_000;
-  const at = { blockNumber: height, blockHash: hashFrom(blockHash, 'block hash'), timeMs };
+  const at = { blockNumber: height, blockHash: hashFrom(blockHash, 'block hash') };
   const readable = listFrom(transactions, 'transactions').filter((one): one is Answer => typeof one === 'object' && one !== null);
   const sent = readable.filter(({ from }) => typeof from === 'string' && from.toLowerCase() === wanted);
   const known = new Map<bigint, Use | null>();

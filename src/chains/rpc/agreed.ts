@@ -1,5 +1,8 @@
 import { DomainError } from '../../core/errors/errors.js';
+import type { CallOptions } from './call-router.js';
 import { maxOpinions, type Rpc } from './rpc.js';
+import { silentForMs } from './second-reading.js';
+import { askTwo } from './second-word.js';
 
 /**
  * What endpoints show as the block that identifies the chain. `none`: none of them has it; `unproved`: others have not answered, and might
@@ -20,4 +23,26 @@ export function agreedIdentity(rpc: Pick<Rpc, 'endpoints'>, shown: readonly (str
     throw new DomainError('unavailable', 'NODE_UNAVAILABLE', 'RPC endpoints serve different chains; waiting until most show the same one');
   const silent = Math.min(rpc.endpoints().length, maxOpinions) - shown.length;
   return first[1] > (second?.[1] ?? 0) + silent ? { hash: first[0] } : 'unproved';
+}
+
+/**
+ * Returns the time that two endpoints show for a block; null: no two agree, or only one answers. The only endpoint is believed, and so is
+ * one while no other has answered anything for a minute. `ask` returns null if an endpoint does not show that block. Throws
+ * `NODE_UNAVAILABLE`.
+ */
+export async function agreedTime(
+  rpc: Pick<Rpc, 'endpoints' | 'silentForMs'>,
+  ask: (options: CallOptions) => Promise<number | null>,
+): Promise<number | null> {
+  const answeredBy = new Set<number>();
+  const { first, second, more, third } = await askTwo(rpc, async (options) => {
+    const answer = await ask(options);
+    for (const place of options.answeredBy ?? []) answeredBy.add(place);
+    return answer;
+  });
+  const words = [first, ...(second.length > 0 ? second : await more())];
+  if (words.length < 2) return rpc.silentForMs([...answeredBy]) >= silentForMs ? first : null;
+  const agreed = (times: readonly (number | null)[]): number | null =>
+    times.find((time, index) => time !== null && times.includes(time, index + 1)) ?? null;
+  return agreed(words) ?? agreed([...words, ...(await third())]);
 }

@@ -8,8 +8,8 @@ import type { Rpc } from './rpc.js';
 /** The same warning comes at most once in this time. */
 const quietForMs = 10 * 60_000;
 
-/** After this long without any answer of another endpoint, the receipts of one endpoint count as if the network had no other one. */
-const silentForMs = 60_000;
+/** After this long without any answer of another endpoint, the word of one endpoint counts as if the network had no other one. */
+export const silentForMs = 60_000;
 
 /** More receipts do not wait for their confirmations at a time. One whose source is forgotten is asked for twice. */
 const maxSources = 20_000;

@@ -1,6 +1,7 @@
 import type { BlockRange } from '../../core/ports/chain/head.js';
 import type { NonceAnswer, NoSender, SenderUse } from '../../core/ports/chain/outcomes.js';
 import { max, min } from '../../core/records/bigints.js';
+import { agreedTime } from '../rpc/agreed.js';
 import { type First, nonceAnswer } from '../rpc/endpoint-selector.js';
 import { NodeError, nodeUnavailable } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
@@ -94,10 +95,16 @@ async function scan(
       if (error instanceof NodeError && rangeText.test(error.message)) return 'pruned';
       throw nodeUnavailable(error);
     }
-    for (const { envelope, ledger, timeMs } of page.transactions) {
+    for (const { envelope, ledger } of page.transactions) {
       const sender = envelope === null ? null : identityOf(envelope, networkId);
       if (sender === null || accountOf(sender.address) !== address || sender.sequence !== sequence || !isSigned(sender, address)) continue;
-      const use = { hash: sender.innerHash, blockNumber: ledger, blockHash: ledgerName(ledger), timeMs, does: doesWhat(sender) };
+      const use = {
+        hash: sender.innerHash,
+        blockNumber: ledger,
+        blockHash: ledgerName(ledger),
+        timeMs: () => closeTimeOf(rpc, ledger),
+        does: doesWhat(sender),
+      };
       secondReading.noteSource(use, [...answeredBy][0]);
       return use;
     }
@@ -106,6 +113,15 @@ async function scan(
     cursor = page.cursor;
   }
   return 'pruned';
+}
+
+/** Reads when a ledger that holds a transaction closed, as two endpoints show it; see `SenderUse.timeMs`. */
+function closeTimeOf(rpc: Rpc, ledger: bigint): Promise<number | null> {
+  return agreedTime(rpc, async (options) => {
+    const { transactions } = await rpc.ask(questions.history(ledger, null), options);
+    const [first] = transactions;
+    return first?.ledger === ledger ? first.timeMs : null;
+  });
 }
 
 /**

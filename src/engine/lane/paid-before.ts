@@ -19,12 +19,12 @@ const newLaneSlack = { ms: 2_000, blocks: 2 };
 
 /**
  * Says how a transaction of our key that no attempt explains did what one of these transactions asks for; null: it did not, or an operator
- * has accepted it since.
+ * has accepted it since. It used a nonce that was free when one of these was signed, or is from after each of them was accepted.
  *
  * - `lost`: the database lacks that attempt, so it has gone back in time, and would pay again. The finding is stored, and signing stops.
  * - the id of a transaction: the service signed the foreign one for a caller, and it stands for this one, which must fail.
  *
- * Another program may use the key too, so a foreign transaction alone shows nothing, nor does one from before the request was accepted.
+ * Another program may use the key too, so a foreign transaction alone shows nothing.
  */
 export async function whoPaidBefore(
   lane: LaneContext,
@@ -32,7 +32,7 @@ export async function whoPaidBefore(
   unpaid: Iterable<Transaction>,
 ): Promise<'lost' | { readonly id: string } | null> {
   for (const transaction of unpaid) {
-    if (!didSame(lane, user, transaction)) continue;
+    if (!didSame(user, transaction)) continue;
     const { id } = transaction;
     const { deps, relayer } = lane;
     const signature = await deps.store.read.callerSignature(user.hash);
@@ -49,22 +49,21 @@ export async function whoPaidBefore(
   return null;
 }
 
-/** True if a transaction of our key did what this one asks for, and not before it was accepted. */
-function didSame(lane: LaneContext, user: SenderUse, transaction: Transaction): boolean {
-  const { intent, content, createdAtMs } = transaction;
-  return intent === 'content' && !isRestored(transaction) && !isBefore(lane, user, createdAtMs) && user.does(content);
+/** True if a transaction of our key did what this one asks for. */
+function didSame(user: SenderUse, transaction: Transaction): boolean {
+  return transaction.intent === 'content' && !isRestored(transaction) && user.does(transaction.content);
 }
 
-/** True if the block of a transaction is from before this time. */
-function isBefore({ numbers, relayer }: LaneContext, { timeMs }: SenderUse, sinceMs: number): boolean {
+/** True if a block of this time is from before a request that was accepted then. */
+function isBefore({ numbers, relayer }: LaneContext, timeMs: number, acceptedAtMs: number): boolean {
   const newLaneSlackMs = newLaneSlack.ms + newLaneSlack.blocks * relayer().network.averageBlockTimeMs;
-  return timeMs !== null && timeMs < sinceMs - (numbers.signed === 0n ? newLaneSlackMs : clockSlackMs);
+  return timeMs < acceptedAtMs - (numbers.signed === 0n ? newLaneSlackMs : clockSlackMs);
 }
 
 /**
  * Says whether one of the transactions that used nonces from ours up to `next` shows that; see `whoPaidBefore`. Searches the lowest ones:
  * those after them may be of requests that the database lacks too. `unanswered`: no node answered, which says nothing. `unproved`: one of
- * them seems to show it, and is not proved to be in its block yet.
+ * them seems to show it, and is not proved to be in its block, or of that time, yet.
  */
 export async function paidBelow(
   lane: LaneContext,
@@ -85,11 +84,13 @@ export async function paidBelow(
   const first = lane.numbers.signed === 0n ? await firstSince(lane, userOf, next, sinceMs) : lane.numbers.next;
   for (let nonce = first; nonce < next && nonce < first + maxSearched; nonce += 1n) {
     const user = await userOf(nonce);
-    const same = user === null ? undefined : waiting().find((one) => didSame(lane, user, one));
+    const [same] = user === null ? [] : waiting().filter((one) => didSame(user, one));
     if (user === null || same === undefined) continue;
     const proof = await proveUse(lane, sequence, head, user, same.id).catch(nullIfUnavailable);
-    isUnproved ||= proof !== 'proved' && proof !== 'refuted';
-    const paid = proof === 'proved' ? await whoPaidBefore(lane, user, waiting()) : null;
+    const timeMs = proof === 'proved' ? await user.timeMs().catch(nullIfUnavailable) : null;
+    isUnproved ||= proof !== 'refuted' && timeMs === null;
+    const since = waiting().filter(({ createdAtMs }) => timeMs !== null && !isBefore(lane, timeMs, createdAtMs));
+    const paid = await whoPaidBefore(lane, user, since);
     if (paid === 'lost') return 'paid';
     if (paid === null) continue;
     const { hash } = user;
@@ -111,8 +112,8 @@ async function firstSince(
   sinceMs: number,
 ): Promise<bigint> {
   const isSince = async (nonce: bigint): Promise<boolean> => {
-    const user = await userOf(nonce);
-    return user !== null && !isBefore(lane, user, sinceMs);
+    const timeMs = (await userOf(nonce))?.timeMs();
+    return timeMs !== undefined && !isBefore(lane, (await timeMs.catch(nullIfUnavailable)) ?? sinceMs, sinceMs);
   };
   // Mostly there is nothing since.
   if (next === 0n || !(await isSince(next - 1n))) return next;

@@ -112,9 +112,62 @@ describe('findSender', () => {
       assert.deepEqual([found.hash, found.blockNumber], [hashes[index], blockNumber]);
       assert.ok(chain.calls().items - before < 16);
       const alone = await chain.sequence.findSender(address, BigInt(index), { from: blockNumber, to: blockNumber });
-      assert.deepEqual(alone, found);
+      assert.ok(typeof alone === 'object');
+      assert.deepEqual({ ...alone, timeMs: null }, { ...found, timeMs: null });
     }
   });
+
+  const honest = 'honest';
+  for (const [urls, expected] of [
+    [[honest], 'true'],
+    [['early'], 'false'],
+    [[honest, honest], 'true'],
+    [['early', honest], null],
+    [[honest, 'early'], null],
+    [['late', honest], null],
+    [['late', 'early'], null],
+    [['other block', honest], null],
+    [['early', honest, honest], 'true'],
+    [[honest, 'late', honest], 'true'],
+    [['early', 'late', honest], null],
+    [['away', honest], null],
+    [['early', 'away'], null],
+  ] as const)
+    it(`findSender: ${urls.join(', ')}: the time of the block is ${expected ?? 'not proved'}`, async (test) => {
+      const nodes = urls.map((kind) =>
+        startFakeNode(test, async (request) => {
+          if (kind === 'away' && request.calls.some(({ method }) => method !== 'eth_chainId')) return 'hang up';
+          const answers = [JSON.parse((await relayed(node.url, request)).body)].flat();
+          for (const { result } of answers) {
+            if (result?.timestamp === undefined || kind === honest) continue;
+            if (kind === 'other block' && result.number === '0x3c') result.hash = `0x${'ab'.repeat(32)}`;
+            if (kind === 'early') result.timestamp = '0x1';
+            if (kind === 'late') result.timestamp = `0x${(Number(result.timestamp) + 900).toString(16)}`;
+          }
+          return { body: JSON.stringify(request.isBatch ? answers : answers[0]) };
+        }),
+      );
+      let elapsedMs = 0;
+      const clock = { ...systemClock, elapsedMs: () => elapsedMs };
+      const { chain } = openChain(
+        test,
+        (await Promise.all(nodes)).map(({ url }) => url),
+        {},
+        clock,
+      );
+      const read = async () => {
+        const found = await chain.sequence.findSender(address, 1n, { from: 0n, to: last });
+        assert.ok(typeof found === 'object');
+        return found.timeMs();
+      };
+      const block = (await node.rpc('eth_getBlockByNumber', ['0x3c', false])) as { readonly timestamp: string };
+      const trueMs = Number(block.timestamp) * 1_000;
+      const shownMs = await read();
+      assert.equal(shownMs === null ? null : shownMs === trueMs ? 'true' : 'false', expected);
+      elapsedMs = 61_000;
+      // Nothing can confirm the only one that answers.
+      if (urls.some((kind) => kind === 'away')) assert.notEqual(await read(), null);
+    });
 
   it('findSender: returns unused if the nonce is free after these blocks, and not_found if an earlier block used it', async (test) => {
     const { chain } = openChain(test, [node.url]);

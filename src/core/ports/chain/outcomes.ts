@@ -32,8 +32,11 @@ export interface SenderTransaction {
 
 /** The transaction that used a nonce, and what it did. */
 export interface SenderUse extends SenderTransaction {
-  /** The time of its block, in milliseconds since the epoch; null: the node does not say. */
-  readonly timeMs: number | null;
+  /**
+   * Reads the time of its block, in milliseconds since the epoch; null: it is not proved, since another endpoint shows another time, or
+   * does not answer yet. Throws `NODE_UNAVAILABLE`.
+   */
+  timeMs(): Promise<number | null>;
   /** True if it did what this content asks for, its fee aside, and the service did not sign it for a caller. */
   does(content: Content): boolean;
 }
