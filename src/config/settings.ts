@@ -202,7 +202,7 @@ const table = {
   maxFeePerTransaction: setting({
     name: 'MAX_FEE_PER_TRANSACTION',
     default: '',
-    doc: 'Maximum fee of a transaction on an EVM network if the service chooses its price, in units of the native currency; 0: no limit; empty: 1 on networks with the symbol ETH, no limit on others.',
+    doc: 'Maximum fee of a transaction on an EVM network if the service chooses its price, in units of the native currency; 0: no limit; empty: 1 on networks with the symbol ETH, BNB, AVAX or RBTC, no limit on others.',
     parse: nativeAmountOrOff,
   }),
   delayedAfterSeconds: setting({

@@ -44,7 +44,7 @@ export function createBranch(rpc: Rpc): Branch {
 
   /** Returns the first block at or below this height to which parent hashes lead; else the lowest above it. */
   function lowest(height: bigint): Link | null {
-    let at = tip;
+    let at = tip === null ? null : (links.get(tip.hash) ?? tip);
     while (at !== null && at.number > height) {
       const parent = parentOf(at);
       if (parent === undefined) break;
@@ -72,6 +72,26 @@ export function createBranch(rpc: Rpc): Branch {
     }
   }
 
+  /**
+   * Asks another endpoint for the parents of blocks that name an unknown one: the endpoint of the head may misstate them. Only a block that
+   * the head's endpoint has shown becomes a parent.
+   */
+  async function correctParents(from: Link, height: bigint): Promise<void> {
+    const broken = [...links.values()].filter(
+      (link) => link.number <= from.number && link.number > height && link.parentHash !== null && parentOf(link) === undefined,
+    );
+    if (rpc.isSingle() || broken.length === 0) return;
+    const answers = await rpc.batch(
+      broken.map(({ number }) => questions.block(number)),
+      { first: 'another' },
+    );
+    for (const [index, { number, hash }] of broken.entries()) {
+      const answer = answers[index];
+      const block = answer !== undefined && 'result' in answer ? answer.result : null;
+      if (block?.hash === hash && parentOf(block) !== undefined) links.set(hash, { number, hash, parentHash: block.parentHash });
+    }
+  }
+
   /** Reads the blocks at the numbers between the lowest known block and this height: first the unknown ones, then all, as after a reorg. */
   async function extend(height: bigint): Promise<boolean> {
     const known = new Set([...links.values()].map(({ number }) => number));
@@ -81,6 +101,8 @@ export function createBranch(rpc: Rpc): Branch {
       const calls: RpcCall<Link | null>[] = [];
       for (let number = from.number - 1n; number >= height; number -= 1n) if (isWanted(number)) calls.push(questions.block(number));
       if (calls.length > 0) await read(calls);
+      const reached = lowest(height);
+      if (reached !== null && reached.number > height) await correctParents(reached, height);
     }
     // The parent may be below the height, if that has no block.
     const last = lowest(height);

@@ -7,12 +7,15 @@ import type { Attempt } from '../../core/records/transaction.js';
 import type { Market } from './market.js';
 import { minimumToOutbid, minimumToOutbidContent } from './price-attempt.js';
 
+/** The currencies of which no usual transaction costs a unit. */
+const dearSymbols: ReadonlySet<string> = new Set(['ETH', 'BNB', 'AVAX', 'RBTC']);
+
 /**
- * Returns the default of `MAX_FEE_PER_TRANSACTION` on a network: one ether, as nodes have it. One unit of another currency may be worth
- * less than the fee of a usual transaction: none there.
+ * Returns the default of `MAX_FEE_PER_TRANSACTION` on a network: one unit, as nodes have it. A unit of other currencies may be worth less
+ * than the fee of a usual transaction: none there.
  */
 export function defaultMaxFeeOf({ symbol }: Pick<EvmNetwork, 'symbol'>): bigint | null {
-  return symbol === 'ETH' ? 10n ** 18n : null;
+  return dearSymbols.has(symbol) ? 10n ** 18n : null;
 }
 
 /** A price that the service chose, and what it must reach. */

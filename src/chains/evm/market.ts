@@ -57,7 +57,7 @@ export interface MarketDeps {
 export function createMarket({ rpc, memory, isEip1559, ownBids, nowMs }: MarketDeps): Market {
   const latest = (): Promise<Block> => memory.recall(latestBlockKey, () => rpc.ask(questions.head()));
   const history = (): Promise<FeeHistory> => memory.recall('fee history', () => readFeeHistory().catch(withoutHistory));
-  const gasPrice = (): Promise<bigint> => memory.recall('gas price', readGasPrice);
+  const gasPrice = (): Promise<GasPrice> => memory.recall('gas price', readGasPrice);
 
   /** The newest block whose base fee was believed; null: none yet. */
   let believed: { readonly number: bigint; readonly wei: bigint } | null = null;
@@ -82,13 +82,23 @@ export function createMarket({ rpc, memory, isEip1559, ownBids, nowMs }: MarketD
 
   const confirmedBaseFee = (): Promise<bigint> => memory.recall('confirmed base fee', confirmBaseFee);
 
-  async function readGasPrice(): Promise<bigint> {
+  async function readGasPrice(): Promise<GasPrice> {
     const [prices, block] = await Promise.all([rpc.opinions(questions.gasPrice()), latest()]);
     const saidWei = block.baseFeePerGasWei ?? 0n;
     const baseFeeWei = prices.every((one) => one >= saidWei) ? believe(block, saidWei) : await confirmedBaseFee();
     // No block takes less than its base fee. Without a price that does pay it, the highest base fee of the next block does.
-    const price = median(prices.filter((one) => one >= baseFeeWei)) ?? highestAfter(baseFeeWei);
-    return price <= baseFeeWei ? price : baseFeeWei + ownBids.leftOut('gas price', await bounds.bounded(price - baseFeeWei));
+    const paying = prices.filter((one) => one >= baseFeeWei);
+    const most = highestAfter(baseFeeWei);
+    const [least, greater] = [median(paying) ?? most, upperMedian(paying) ?? most];
+    const lower = ownBids.leftOut('gas price', least - baseFeeWei);
+    return { baseFeeWei, aboveWei: { lower, higher: greater === least ? lower : greater - baseFeeWei } };
+  }
+
+  /** A legacy price is paid as a whole, so what nodes say above the base fee is bounded as it will be paid. */
+  async function legacyPriceOf(speed: Speed, counts: Counts): Promise<bigint> {
+    const { baseFeeWei, aboveWei } = await gasPrice();
+    const isContested = aboveWei[counts] > aboveWei.lower;
+    return scaled(baseFeeWei, speed) + (await bounds.bounded(scaled(aboveWei[counts], speed), isContested));
   }
 
   /**
@@ -138,7 +148,7 @@ export function createMarket({ rpc, memory, isEip1559, ownBids, nowMs }: MarketD
 
   /** The priority fee that nodes suggest; 0 on a network that charges nothing for gas; null if none knows. */
   async function suggestedPriority(baseFeeWei: bigint): Promise<Both | null> {
-    if (baseFeeWei === 0n && (await gasPrice().catch(() => null)) === 0n) return { lower: 0n, higher: 0n };
+    if (baseFeeWei === 0n && isFree(await gasPrice().catch(() => null))) return { lower: 0n, higher: 0n };
     const suggestions = await rpc.opinions(questions.priorityFee()).catch(() => []);
     const [least, most] = [median(suggestions), upperMedian(suggestions)];
     if (least === null || most === null) return null;
@@ -150,17 +160,16 @@ export function createMarket({ rpc, memory, isEip1559, ownBids, nowMs }: MarketD
   async function withoutHistory(): Promise<FeeHistory> {
     const [{ baseFeePerGasWei }, price] = await Promise.all([latest(), gasPrice()]);
     const baseFeesWei = await nextBaseFees(baseFeePerGasWei, []);
-    const suggestedWei = price > baseFeesWei.lower ? price - baseFeesWei.lower : 0n;
+    const suggestedWei = price.baseFeeWei + price.aboveWei.lower - baseFeesWei.lower;
     const priorityWei = zeroPriorities();
-    for (const speed of speeds) priorityWei[speed] = scaled(suggestedWei, speed);
+    for (const speed of speeds) priorityWei[speed] = await bounds.bounded(scaled(max(0n, suggestedWei), speed));
     return { baseFeesWei, priorityWei: { lower: priorityWei, higher: priorityWei } };
   }
 
   const bounds = createPriceBounds({ rpc, memory, ownBids, latest, nowMs });
   const market: Market = {
     async priceOf(speed, kind, counts = 'lower') {
-      // A legacy price is paid as a whole, so the higher of two never counts.
-      if (kind === 'legacy') return { kind, gasPriceWei: scaled(await gasPrice(), speed) };
+      if (kind === 'legacy') return { kind, gasPriceWei: await legacyPriceOf(speed, counts) };
       const known = await history();
       const [baseFeeWei, priorityWei] = [known.baseFeesWei[counts], known.priorityWei[counts][speed]];
       // Twice the base fee stays sufficient for six full blocks in a row.
@@ -238,6 +247,16 @@ function scaled(wei: bigint, speed: Speed): bigint {
 
 /** Wei per gas. They differ only if endpoints contradict each other. */
 type Both = Readonly<Record<Counts, bigint>>;
+
+/** What nodes suggest for a legacy price, in wei per gas: the base fee, and what is above it. */
+interface GasPrice {
+  readonly baseFeeWei: bigint;
+  readonly aboveWei: Both;
+}
+
+function isFree(price: GasPrice | null): boolean {
+  return price !== null && price.baseFeeWei === 0n && price.aboveWei.higher === 0n;
+}
 
 /** What others paid, by speed; null: nothing. */
 type Medians = readonly (bigint | null)[];

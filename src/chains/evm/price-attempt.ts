@@ -1,6 +1,7 @@
 import { choosePrice, type PriceChoice } from '../../core/fees/choose-price.js';
 import { type Bid, loweredTo, maxCostPerGasWei, minimumOutbid } from '../../core/fees/price.js';
 import type { Refusal } from '../../core/ports/chain/drafts.js';
+import { max } from '../../core/records/bigints.js';
 import type { EvmPrice, EvmPricing } from '../../core/records/evm.js';
 import type { EvmNetwork } from '../../core/records/network.js';
 import { onNetwork } from '../../core/records/on-network.js';
@@ -62,16 +63,18 @@ export async function priceAttempt(
   return chosen;
 }
 
-/** A bid that has waited approaches a base fee about which endpoints contradict each other by this factor at most. */
+/** A bid that has waited approaches a price about which endpoints contradict each other by this factor at most. */
 const approachFactor = 10n;
+/** A step up to this is small in any case: a payment costs 0.00021 units of the native currency. */
+const smallWei = 10n * 10n ** 9n;
 
 /**
- * The market price for a bid that has waited. The higher base fee counts, but no step to it is larger than the factor: if it is a lie, each
- * bid stays payable.
+ * The market price for a bid that has waited. The higher one counts, but no step to it is larger than the factor: if it is a lie, each bid
+ * stays payable.
  */
 async function approached(live: EvmPrice, priceBy: (counts: Counts) => Promise<EvmPrice>): Promise<EvmPrice> {
   const [lower, higher] = [await priceBy('lower'), await priceBy('higher')];
-  const next = loweredTo(higher, maxCostPerGasWei(live) * approachFactor);
+  const next = loweredTo(higher, max(smallWei, maxCostPerGasWei(live) * approachFactor));
   return maxCostPerGasWei(next) > maxCostPerGasWei(lower) ? next : lower;
 }
 

@@ -43,7 +43,7 @@ export interface PriceBoundsDeps {
 
 /** Creates bounds that trust nothing yet. They read blocks only if a price jumps. */
 export function createPriceBounds({ rpc, memory, ownBids, latest, nowMs }: PriceBoundsDeps): PriceBounds {
-  const trusted = createTrustedAmount(harmlessWei, nowMs);
+  const trusted = createTrustedAmount(harmlessWei, paidFactor, nowMs);
   let demandedUntilMs = Number.NEGATIVE_INFINITY;
   /** Since when nodes have said a price that no block proves; null: they do not. */
   let unprovedSinceMs: number | null = null;

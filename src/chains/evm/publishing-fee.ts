@@ -34,6 +34,8 @@ const oracle = '0x420000000000000000000000000000000000000F';
 const getL1Fee = '49948e0e';
 /** The parent chain's base fee can rise by 12.5 % per block. */
 const marginPercent = 125n;
+/** Up to this multiple of a proved fee per byte needs no proof. */
+const trustedFactor = 4n;
 /** Longer than most nonces, since the fee depends on the number of bytes. */
 const sampleNonce = 0xffffffn;
 
@@ -50,7 +52,7 @@ export interface PublishingFeeDeps {
 export function createPublishingFee({ network, rpc, memory, log, clock }: PublishingFeeDeps): PublishingFee {
   const isCharged = network.tags.some((tag) => taggedNetworks.includes(tag));
   let isLogged = false;
-  const trustedPerByteWei = createTrustedAmount(0n, clock.elapsedMs);
+  const trustedPerByteWei = createTrustedAmount(0n, trustedFactor, clock.elapsedMs);
 
   /** One node must not keep the account from paying by a huge fee: the lowest of several counts, since too low a fee costs nothing. */
   async function ask(draft: Unpublished): Promise<bigint> {

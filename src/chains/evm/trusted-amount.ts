@@ -6,18 +6,19 @@ export interface TrustedAmount {
   proved(amount: bigint): void;
 }
 
-/** Up to this multiple of a proved amount needs no proof. */
-const trustedFactor = 4n;
 /** A proof counts for this long: what was paid in a spike says nothing about an hour later. */
 const trustedForMs = 600_000;
 
-/** Creates the trust in amounts of one kind. `harmless`: up to this no amount ever needs a proof. */
-export function createTrustedAmount(harmless: bigint, nowMs: () => number): TrustedAmount {
+/**
+ * Creates the trust in amounts of one kind. `harmless`: up to this no amount ever needs a proof. `factor`: nor does one up to this multiple
+ * of a proved one.
+ */
+export function createTrustedAmount(harmless: bigint, factor: bigint, nowMs: () => number): TrustedAmount {
   let last: { readonly highest: bigint; readonly untilMs: number } | null = null;
   return {
     highest: () => (last === null || nowMs() >= last.untilMs || last.highest < harmless ? harmless : last.highest),
     proved(amount) {
-      last = { highest: amount * trustedFactor, untilMs: nowMs() + trustedForMs };
+      last = { highest: amount * factor, untilMs: nowMs() + trustedForMs };
     },
   };
 }

@@ -22,7 +22,7 @@ describe('branch of blocks', () => {
       asked.push(calls.length);
       return [];
     };
-    const branch = createBranch({ batch, wrongHeads: () => 0 } as Rpc);
+    const branch = createBranch({ batch, wrongHeads: () => 0, isSingle: () => true } as Rpc);
     await branch.take(block);
     assert.equal(await branch.reach(90n), false);
     assert.equal(await branch.reach(head - maxDepth - 1n), false);

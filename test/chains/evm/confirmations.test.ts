@@ -232,6 +232,31 @@ describe('confirmations', () => {
     });
   }
 
+  for (const isHeavier of [true, false])
+    for (const wrong of ['unknown parents', 'no parents'] as const)
+      it(`confirmations: count although the ${isHeavier ? 'heavier' : 'lighter'} of two endpoints shows ${wrong}`, async (test) => {
+        const honest = await startBlockNode(test, linked('aa'));
+        const parentHash = wrong === 'no parents' ? undefined : hashOf('dd', 1);
+        const liar = await startBlockNode(test, (height) => ({
+          ...linked('aa')(height),
+          parentHash: String(parentHash ?? `0x${'0'.repeat(64)}`),
+        }));
+        const rig = openRig(test, isHeavier ? [liar, honest] : [honest, liar]);
+        assert.equal(await rig.final(), deepest(100));
+        for (let height = 101; height < 110; height += 1) {
+          honest.head = height;
+          liar.head = height;
+          assert.equal(await rig.final(blockMs), deepest(height));
+        }
+      });
+
+  it('confirmations: do not count over blocks that only the other endpoint shows', async (test) => {
+    // The head's own blocks lead nowhere; those of the other endpoint lead to another branch.
+    const first = await startBlockNode(test, (height) => (height === 100 ? linked('aa')(100) : linked('bb')(height)));
+    const second = await startBlockNode(test, linked('aa'));
+    assert.equal(await openRig(test, [first, second]).final(), null);
+  });
+
   it('confirmations: count without a second endpoint that lags and stands still', async (test) => {
     const [first, second] = [await startBlockNode(test, linked('aa')), await startBlockNode(test, linked('aa'))];
     const rig = openRig(test, [first, second]);

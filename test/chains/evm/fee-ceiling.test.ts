@@ -89,7 +89,7 @@ describe('the maximum fee of a transaction', () => {
   });
 
   it('the maximum fee of a transaction: is off by default where one unit of the currency may be worth little', () => {
-    assert.equal(defaultMaxFeeOf({ symbol: 'ETH' }), oneEther);
+    for (const symbol of ['ETH', 'BNB', 'AVAX', 'RBTC']) assert.equal(defaultMaxFeeOf({ symbol }), oneEther);
     for (const symbol of ['PLS', 'POL', 'eth']) assert.equal(defaultMaxFeeOf({ symbol }), null);
   });
 });

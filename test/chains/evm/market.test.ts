@@ -197,14 +197,14 @@ describe('prices that nodes suggest', () => {
       const node = (method: string) => saying(suggestedWei, [paidWei])(method);
       const market = await marketOf(test, [node], { isEip1559, nowMs: () => elapsedMs });
       assert.equal(await tipOf(market, kind), 500n * gwei);
-      [suggestedWei, paidWei] = [1_900n * gwei, 11n * gwei];
+      [suggestedWei, paidWei] = [900n * gwei, 11n * gwei];
       elapsedMs = 599_999;
-      assert.equal(await tipOf(market, kind), 1_900n * gwei);
+      assert.equal(await tipOf(market, kind), 900n * gwei);
       elapsedMs = 600_000;
       assert.equal(await tipOf(market, kind), 22n * gwei);
-      // The new proof counts, not the highest one.
+      // The new proof counts, not the highest one, and no second look believes more.
       suggestedWei = 500n * gwei;
-      assert.equal(await tipOf(market, kind), 44n * gwei);
+      for (let look = 0; look < 3; look += 1) assert.equal(await tipOf(market, kind), 22n * gwei);
     });
 
     it(`prices that nodes suggest: are at most 100 gwei while no block proves them, unless a node demands more: ${kind}`, async (test) => {
@@ -282,7 +282,7 @@ describe('prices that nodes suggest', () => {
     for (const [nodes, lower, higher] of [
       [[tiny, quiet], 1n, 2n * gwei],
       [[tiny, paying], 1n, 20n * gwei],
-      [[absurd, paying], 20n * gwei, 80n * gwei],
+      [[absurd, paying], 20n * gwei, 40n * gwei],
       [[unproved, paying], 20n * gwei, 100n * gwei],
       [[absurd, quiet], 2n * gwei, 100n * gwei],
     ] as const) {
@@ -319,6 +319,45 @@ describe('prices that nodes suggest', () => {
     head = { ...block, number: '0x40', baseFeePerGas: hex(4n * gwei) };
     assert.equal(await tipOf(market, 'legacy'), (4n * gwei * 9n) / 8n + 1n - gwei);
   });
+
+  it('prices that nodes suggest: a legacy bid that has waited pays the higher of two prices, as far as blocks of both prove it', async (test) => {
+    const saysPrice =
+      (wei: bigint, paidWei: readonly bigint[] = []) =>
+      (method: string) => {
+        if (method === 'eth_gasPrice') return hex(wei);
+        const transactions = paidWei.map((one, index) => ({ hash: `0x${index.toString(16).padStart(64, '0')}`, gasPrice: hex(one) }));
+        return method === 'eth_getBlockByNumber' ? { ...block, baseFeePerGas: undefined, transactions } : null;
+      };
+    for (const [nodes, lower, higher] of [
+      [[saysPrice(1n), saysPrice(2n * gwei)], 1n, 2n * gwei],
+      [[saysPrice(absurdWei), saysPrice(2n * gwei)], 2n * gwei, 100n * gwei],
+      [[saysPrice(1n), saysPrice(500n * gwei, [400n * gwei])], 1n, 100n * gwei],
+      [[saysPrice(1n, [400n * gwei]), saysPrice(500n * gwei, [400n * gwei])], 1n, 500n * gwei],
+    ] as const) {
+      for (const order of [nodes, nodes.toReversed()]) {
+        const market = await marketOf(test, order, { isEip1559: false });
+        const wei = async (counts: 'lower' | 'higher') => bidOf(await market.priceOf('safeLow', 'legacy', counts)).maxFeePerGasWei;
+        assert.deepEqual([await wei('lower'), await wei('higher')], [lower, higher]);
+      }
+    }
+  });
+
+  for (const hasHistory of [true, false])
+    it(`prices that nodes suggest: are bounded as they are paid, at every speed${hasHistory ? '' : ', without fee histories'}`, async (test) => {
+      const node = (method: string) => (method === 'eth_feeHistory' && !hasHistory ? null : saying(absurdWei, [20n * gwei])(method));
+      for (const kind of ['legacy', 'eip1559'] as const) {
+        const market = await marketOf(test, [node], { isEip1559: kind === 'eip1559' });
+        for (const [speed, baseWei] of [
+          ['safeLow', gwei],
+          ['average', (gwei * 125n) / 100n],
+          ['fastest', 2n * gwei],
+        ] as const) {
+          const price = await market.priceOf(speed, kind);
+          const tipWei = price.kind === 'legacy' ? price.gasPriceWei - baseWei : price.maxPriorityFeePerGasWei;
+          assert.equal(tipWei, 40n * gwei, `${kind} ${speed}`);
+        }
+      }
+    });
 
   it('prices that nodes suggest: without one, a self-transfer pays a legacy base fee that another endpoint shows', async (test) => {
     const market = await marketOf(test, [pricing(lyingBlock, null), pricing(block, null)], { isEip1559: false });
