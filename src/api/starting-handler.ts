@@ -1,9 +1,10 @@
 import { DomainError } from '../core/errors/errors.js';
 import type { Clock } from '../core/work/clock.js';
 import { requestIdOf } from './guards/request-head.js';
-import { breakOff, drainAfterAnswer, writeAnswer } from './http/answer.js';
+import { drainAfterAnswer, writeAnswer } from './http/answer.js';
 import type { ApiRequest, ApiResponse } from './http/header.js';
 import { createReadyPage, healthPage, type SystemState } from './http/operator-pages.js';
+import { servePage } from './http/pages-handler.js';
 import { protectiveHeaders } from './http/protective-headers.js';
 import { errorAnswer } from './rest/gateway.js';
 import { writeProtocolError } from './rpc/protocol-error.js';
@@ -24,7 +25,7 @@ export interface StartingDeps {
  */
 export function createStartingHandler({ clock, system, newRequestId, stage }: StartingDeps) {
   const readiness = async () => ({ ready: false, components: { service: `starting: ${stage()}` }, networks: {} });
-  const pages = new Map([healthPage, createReadyPage(readiness, { clock, system })].map((page) => [page.path, page]));
+  const pages = [healthPage, createReadyPage(readiness, { clock, system })];
 
   return (request: ApiRequest, response: ApiResponse): void => {
     const path = (request.url ?? '').replace(/\?.*$/s, '').replace(/\/$/, '');
@@ -33,15 +34,7 @@ export function createStartingHandler({ clock, system, newRequestId, stage }: St
     request.on('error', () => undefined);
     response.on('error', () => undefined);
     drainAfterAnswer(request, response);
-    const page = request.method === 'GET' || request.method === 'HEAD' ? pages.get(path) : undefined;
-    if (page !== undefined) {
-      Promise.resolve(page.render(request, null)).then(
-        ({ status, contentType, body }) =>
-          writeAnswer(request, response, { status, headers: [...headers, ['content-type', contentType]], body }),
-        () => breakOff(response),
-      );
-      return;
-    }
+    if (servePage(pages, request, response, headers)) return;
     const failure = new DomainError('unavailable', 'SERVICE_UNAVAILABLE', `the service is starting: ${stage()}; retry`);
     if (isRpc(path, request.headers['content-type'])) {
       writeProtocolError(request, response, failure, { requestId, headers: [...headers] });

@@ -105,7 +105,7 @@ export async function startApp(
     const context: AppContext = { settings, config, clock, log, telemetry, onStop };
 
     // The server, which says that the service starts if that takes long.
-    const { at, serve, ...certificate } = await openServer(context, leaving, shutdownLimits.deadlineMs);
+    const { at, serve, ...certificate } = await openServer(context, metrics, leaving, shutdownLimits.deadlineMs);
 
     // The store and its outbox, the keys of callers, and the configuration in force. Networks are known later.
     let headTimesMs: () => readonly number[] = () => [];

@@ -12,7 +12,9 @@ import { createHandler, type HandlerOptions } from '../api/handler.js';
 import { type CertificateFiles, readCertificate, startCertificateRenewal } from '../api/http/certificate-files.js';
 import { connectionsThatFit } from '../api/http/connection-limit.js';
 import { createConsolePages } from '../api/http/console-pages.js';
+import { createOpenMetricsPages, type MetricsText } from '../api/http/operator-pages.js';
 import type { Page } from '../api/http/page.js';
+import { createPagesHandler } from '../api/http/pages-handler.js';
 import { createReferencePages } from '../api/http/reference-pages.js';
 import { createServer, type ServerOptions } from '../api/http/server.js';
 import { type CompiledRest, compileRest, createRestGateway } from '../api/rest/gateway.js';
@@ -27,6 +29,7 @@ import { systemIds } from '../core/records/ids.js';
 import type { AgeClock } from '../core/work/age-clock.js';
 import type { AuditLog, Log } from '../core/work/log.js';
 import { backgroundTimers } from '../core/work/timers.js';
+import { withForeignNames } from '../observability/metrics/foreign-names.js';
 import { createSystemState } from '../observability/system-state.js';
 import { createSecretBox } from '../storage/secret-box.js';
 import type { AppContext } from './app-context.js';
@@ -115,17 +118,15 @@ export function openApi(parts: ApiParts): ReturnType<typeof createHandler> {
 const quietStartMs = 3_000;
 
 /**
- * Makes the server, and renews the certificate while the service runs. `serve` listens and serves calls. A start that takes long, since it
- * waits for its database or opens many keys, listens earlier and answers as a service that starts: orchestrators restart a process that
- * does not say that it lives. A short one does not, as callers that wait for a connection would be refused instead. `at` sets what it
- * waits for.
+ * Makes the servers of calls and of metrics, and renews the certificate while the service runs. `serve` listens and serves calls. A start
+ * that takes long, since it waits for its database or opens many keys, listens earlier and answers as a service that starts: orchestrators
+ * restart a process that does not say that it lives. A short one does not, as callers that wait for a connection would be refused instead.
+ * `at` sets what it waits for.
  */
-export async function openServer(
-  { settings, clock, log, telemetry, onStop }: AppContext,
-  leaving: AbortSignal,
-  shutdownDeadlineMs: number,
-) {
+export async function openServer(context: AppContext, metrics: MetricsText, leaving: AbortSignal, shutdownDeadlineMs: number) {
+  const { settings, clock, log, telemetry, onStop } = context;
   const newRequestId = systemIds.timeOrdered;
+  await openMetricsPort(context, metrics);
   let stage = 'the database is not open yet';
   let handler = createStartingHandler({ clock, system: createSystemState(clock), newRequestId, stage: () => stage });
   const files = certificateFilesOf(settings);
@@ -175,6 +176,30 @@ export async function openServer(
     certificateExpiryMs: () => renewal?.expiryMs() ?? null,
   };
 }
+
+/**
+ * Serves the metrics on a port of their own, if one is set, also under the names of OpenZeppelin Relayer, from here until everything else
+ * has stopped.
+ */
+async function openMetricsPort({ settings, log, onStop }: AppContext, metrics: MetricsText): Promise<void> {
+  const { host, metricsPort: port } = settings;
+  if (port === null) return;
+  const server = createServer({
+    host,
+    port,
+    tls: null,
+    handler: createPagesHandler(createOpenMetricsPages({ ...metrics, text: async () => withForeignNames(await metrics.text()) })),
+    newRequestId: systemIds.timeOrdered,
+    log,
+    shutdownDeadlineMs: 0,
+    connectionLimits: { total: maxScrapers, perAddress: maxScrapers, isProxy: () => false },
+  });
+  onStop('traces', () => server.stop());
+  log.info(await server.listen(), 'serving metrics without a key');
+}
+
+/** More connections than this to the port for metrics are closed. */
+const maxScrapers = 64;
 
 function certificateFilesOf({ tlsCertFile, tlsKeyFile }: Settings): CertificateFiles | null {
   return tlsCertFile === null || tlsKeyFile === null ? null : { certFile: tlsCertFile, keyFile: tlsKeyFile };

@@ -17,7 +17,6 @@ const importOnly = 'has no effect on the service, which needs no Redis; only rel
 const noQueue = 'has no effect: this service needs no external queue';
 const noTuning = 'has no effect: this service has no such setting';
 const logOutput = 'has no effect: the log is JSON lines on standard output';
-const metrics = 'has no effect: metrics are always on, at /metrics of APP_PORT';
 
 const foreign: readonly ForeignSetting[] = [
   {
@@ -52,8 +51,12 @@ const foreign: readonly ForeignSetting[] = [
   { name: 'ACTIX_WORKERS', effect: 'notice', sentence: noTuning },
   { name: 'TOKIO_WORKER_THREADS', effect: 'notice', sentence: noTuning },
   { name: 'STELLAR_*', effect: 'notice', sentence: noTuning },
-  { name: 'METRICS_ENABLED', effect: 'notice', sentence: metrics },
-  { name: 'METRICS_PORT', effect: 'notice', sentence: metrics },
+  {
+    name: 'METRICS_ENABLED',
+    harmless: ['true'],
+    effect: 'notice',
+    sentence: 'has no effect: metrics need a key on APP_PORT, and none on METRICS_PORT; unset that to serve none without a key',
+  },
   { name: 'ENABLE_SWAGGER', effect: 'notice', sentence: 'has no effect: the API documentation is always at /docs' },
   { name: 'RUST_LOG', effect: 'notice', sentence: 'has no effect: use LOG_LEVEL' },
   { name: 'LOG_FORMAT', effect: 'notice', sentence: logOutput },

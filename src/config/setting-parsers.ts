@@ -39,6 +39,11 @@ export function integer(min: number, max: number): (input: string) => Parsed<num
   };
 }
 
+/** Accepts a port; empty is none, and 0 any free one. */
+export function portOrNone(input: string): Parsed<number | null> {
+  return input === '' ? { value: null } : integer(0, 65_535)(input);
+}
+
 /** Accepts `true` or `false`. */
 export function trueOrFalse(input: string): Parsed<boolean> {
   if (input === 'true' || input === 'false') return { value: input === 'true' };

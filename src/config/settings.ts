@@ -21,6 +21,7 @@ import {
   optionalText,
   origins,
   type Parsed,
+  portOrNone,
   secondsList,
   signerLimits,
   text,
@@ -42,6 +43,12 @@ export interface Setting<T> {
 const table = {
   host: setting({ name: 'HOST', default: '127.0.0.1', doc: 'Address to listen on.', parse: text }),
   port: setting({ name: 'APP_PORT', default: '8080', doc: 'Port to listen on; 0 selects a free port.', parse: integer(0, 65_535) }),
+  metricsPort: setting({
+    name: 'METRICS_PORT',
+    default: '',
+    doc: 'Port on HOST that serves all metrics without a key and without TLS, at /metrics and /debug/metrics/scrape, also under the names of OpenZeppelin Relayer; empty: none. /metrics on APP_PORT needs a key.',
+    parse: portOrNone,
+  }),
   apiKey: setting({
     name: 'API_KEY',
     secret: true,

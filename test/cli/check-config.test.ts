@@ -48,11 +48,17 @@ test('serve: finds a taken port before it opens anything', async (test) => {
   test.after(() => taken.close());
   const { port } = taken.address() as AddressInfo;
   const file = join(await temporaryFolder(), 'relayer.db');
-  const env = { ...settings, CONFIG_DIR: await folderWithKeystore(), APP_PORT: `${port}`, DATABASE_URL: `sqlite:${file}` };
-  const { exitCode, stderr } = await runCli(['serve'], env);
-  assert.equal(exitCode, 2);
-  assert.match(stderr, new RegExp(`APP_PORT: the port ${port} on 127.0.0.1 is already in use; set another port`));
-  assert.ok(!existsSync(file));
+  const env = { ...settings, CONFIG_DIR: await folderWithKeystore(), DATABASE_URL: `sqlite:${file}` };
+  for (const [ports, expected] of [
+    [{ APP_PORT: `${port}` }, `APP_PORT: the port ${port} on 127.0.0.1 is already in use; set another port`],
+    [{ APP_PORT: '0', METRICS_PORT: `${port}` }, `METRICS_PORT: the port ${port} on 127.0.0.1 is already in use; set another port`],
+    [{ APP_PORT: '18099', METRICS_PORT: '18099' }, 'METRICS_PORT: is the port of APP_PORT \\(18099\\); set another port'],
+  ] as const) {
+    const { exitCode, stderr } = await runCli(['serve'], { ...env, ...ports });
+    assert.equal(exitCode, 2);
+    assert.match(stderr, new RegExp(expected));
+    assert.ok(!existsSync(file));
+  }
 });
 
 test('serve: a start that is refused is one JSON line on standard output, and a sentence on standard error', async () => {

@@ -187,7 +187,7 @@ it('config file: loads the files and variables of OpenZeppelin Relayer unchanged
   assert.equal(settings.transactionExpirationHours, 4);
   assert.deepEqual(
     settings.notices.map((notice) => notice.split(' ')[0]),
-    ['METRICS_PORT', 'REDIS_URL'],
+    ['REDIS_URL'],
   );
   const [horizon, keystore, ...others] = config.notices;
   assert.match(horizon ?? '', /horizon_url has no effect/);

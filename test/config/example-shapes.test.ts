@@ -117,7 +117,6 @@ const shapes: Readonly<Record<string, Shape>> = {
   'basic-example-metrics': {
     config: file([sepolia]),
     env: { METRICS_ENABLED: 'true', METRICS_PORT: '8081' },
-    notices: [/^METRICS_ENABLED has no effect/, /^METRICS_PORT has no effect/],
   },
   'basic-example-plugin': { config: file([sepolia], { plugins: [plugin('example')] }), problems: noPlugins },
   'channels-plugin-example': { config: file([], { notifications: [], signers: [], plugins: [plugin('channels')] }), problems: noPlugins },
@@ -209,7 +208,7 @@ const shapes: Readonly<Record<string, Shape>> = {
       'anvil.json': { networks: [{ ...evmNetwork, network: 'localhost-anvil', chain_id: 31337, rpc_urls: ['http://anvil:8545'] }] },
     },
     env: { QUEUE_BACKEND: 'redis', TOKIO_WORKER_THREADS: '4', ACTIX_WORKERS: '2', LOG_FORMAT: 'json', METRICS_ENABLED: 'true' },
-    notices: [/^ACTIX_WORKERS /, /^LOG_FORMAT /, /^METRICS_ENABLED /, /^TOKIO_WORKER_THREADS /],
+    notices: [/^ACTIX_WORKERS /, /^LOG_FORMAT /, /^TOKIO_WORKER_THREADS /],
   },
   'multi-threaded-stellar': {
     config: file([relayer('stellar', 'testnet', { policies: { concurrent_transactions: true, fee_payment_strategy: 'relayer' } })]),

@@ -25,6 +25,7 @@ test('settings: have defaults', () => {
   assert.deepEqual(values, {
     host: '127.0.0.1',
     port: 8080,
+    metricsPort: null,
     apiKey: 'k'.repeat(32),
     apiKeyNext: null,
     configDir: './config',
@@ -74,6 +75,7 @@ test('settings: read what is set', () => {
     ...needed,
     HOST: '0.0.0.0',
     APP_PORT: '0',
+    METRICS_PORT: '8081',
     DATABASE_URL: 'postgres://user:secret@db:5432/relayer',
     WEBHOOK_ALLOW_PRIVATE: 'true',
     WEBHOOK_RETRY_SECONDS: '0.5, 1,2',
@@ -98,6 +100,7 @@ test('settings: read what is set', () => {
   assert.equal(loaded.transactionExpirationHours, 0.5);
   assert.equal(loaded.host, '0.0.0.0');
   assert.equal(loaded.port, 0);
+  assert.equal(loaded.metricsPort, 8081);
   assert.equal(loaded.databaseUrl, 'postgres://user:secret@db:5432/relayer');
   assert.equal(loaded.webhookAllowPrivate, true);
   assert.deepEqual(loaded.webhookRetrySeconds, [0.5, 1, 2]);
@@ -252,7 +255,7 @@ test('settings: mention variables of OpenZeppelin Relayer that have no effect, e
   const { notices } = loadSettings({
     ...needed,
     REDIS_URL: 'redis://:hunter2@redis:6379',
-    METRICS_PORT: '8081',
+    METRICS_ENABLED: 'false',
     BACKGROUND_WORKER_NOTIFICATION_SENDER_CONCURRENCY: '30',
     REPOSITORY_STORAGE_TYPE: 'in_memory',
     DISTRIBUTED_MODE: 'true',
@@ -264,7 +267,7 @@ test('settings: mention variables of OpenZeppelin Relayer that have no effect, e
   assert.deepEqual(notices, [
     'BACKGROUND_WORKER_NOTIFICATION_SENDER_CONCURRENCY has no effect: this service has no such setting',
     'DISTRIBUTED_MODE has no effect: to run several instances, give them the same PostgreSQL database',
-    'METRICS_PORT has no effect: metrics are always on, at /metrics of APP_PORT',
+    'METRICS_ENABLED has no effect: metrics need a key on APP_PORT, and none on METRICS_PORT; unset that to serve none without a key',
     'QUEUE_BACKEND has no effect: this service needs no external queue',
     'REDIS_POOL_MAX_SIZE has no effect: this service needs no Redis; it stores everything in DATABASE_URL',
     'REDIS_URL has no effect on the service, which needs no Redis; only relayer import-openzeppelin reads it',

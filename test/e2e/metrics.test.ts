@@ -33,6 +33,7 @@ describe('metrics after traffic', () => {
       rpcUrl: `${anvil.url}/?key=${secret}`,
       notifications: [{ id: 'hook', type: 'webhook', url: receiver.url(`/${secret}`) }],
       notificationId: 'hook',
+      env: { METRICS_PORT: '0' },
     });
     await anvil.rpc('anvil_setBalance', [home.address, '0x21e19e0c9bab2400000']);
     service = await startService(home);
@@ -103,6 +104,32 @@ describe('metrics after traffic', () => {
         name,
       );
     }
+  });
+
+  it('metrics: a port of their own serves them without a key, also under the names of OpenZeppelin Relayer, and nothing else', async () => {
+    const [, port] = /"port":(\d+),"msg":"serving metrics without a key"/.exec(service.output()) ?? [];
+    assert.ok(port !== undefined, service.output());
+    const ask = (path: string, init: RequestInit = {}) => fetch(`http://127.0.0.1:${port}${path}`, init);
+    for (const path of ['/metrics', '/debug/metrics/scrape']) {
+      const answer = await ask(path);
+      assert.deepEqual([answer.status, answer.headers.get('content-type')], [200, 'text/plain; version=0.0.4; charset=utf-8']);
+      const all = readMetrics(await answer.text());
+      for (const [name, type] of scraped.types) assert.equal(all.types.get(name), type);
+      const ours = sumOf(scraped, 'relayer_transactions_total', { status: 'pending' });
+      assert.ok(ours >= 2);
+      assert.equal(sumOf(all, 'transactions_created_total', { relayer_id: 'r1' }), ours);
+      assert.equal(sumOf(all, 'requests_total', { endpoint: 'SigningService.SignData', status: '401' }), 1);
+      assert.equal(sumOf(all, 'error_requests_total', { endpoint: 'SigningService.SignData' }), 1);
+      assert.equal(all.types.get('request_latency_seconds'), 'histogram');
+      assert.ok(sumOf(all, 'request_latency_seconds_count', { endpoint: 'SigningService.SignData', status: 'refused' }) === 1);
+      const names = [...readFileSync('docs/moving.md', 'utf8').matchAll(/^\| (`[a-z_]+`(?:, `[a-z_]+`)*) \| .* under that name/gm)];
+      const documented = names.flatMap(([, cell = '']) => cell.replaceAll('`', '').split(', '));
+      const shown = [...all.types.keys()].filter((name) => !scraped.types.has(name));
+      assert.deepEqual(new Set(shown), new Set(documented));
+    }
+    for (const path of ['/', '/api/v1/health', '/api/v1/relayers', '/metrics/x']) assert.equal((await ask(path)).status, 404);
+    assert.equal((await ask('/metrics', { method: 'POST' })).status, 404);
+    assert.equal((await ask('/api/v1/relayers', { headers: { authorization: `Bearer ${apiKey}` } })).status, 404);
   });
 
   for (const file of ['docs/grafana/relayer.json', 'docs/prometheus/alerts.yml']) {

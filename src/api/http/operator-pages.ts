@@ -74,6 +74,12 @@ export function createMetricsPage(metrics: MetricsText, ownNodesOf: (relayerIds:
   };
 }
 
+/** The pages of the port for metrics alone, which needs no key. */
+export function createOpenMetricsPages(metrics: MetricsText): readonly Page[] {
+  const render = async () => ({ status: 200, contentType: metrics.contentType, body: await metrics.text() });
+  return ['/metrics', '/debug/metrics/scrape'].map((path) => ({ path, scope: 'public', render }));
+}
+
 const labelPatterns = { relayer: /[{,]relayer="([^"]*)"/, network: /[{,]network="([^"]*)"/, host: /[{,]host="([^"]*)"/ } as const;
 
 /** Leaves out what is not about these relayers: the service's other figures sum up all relayers. */
