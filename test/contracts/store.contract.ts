@@ -6,15 +6,18 @@ import { createInterface } from 'node:readline';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import type { Move } from '../../src/core/ports/lanes.js';
 import { type Change, ConflictError } from '../../src/core/ports/store/change.js';
 import type { Store } from '../../src/core/ports/store/store.js';
 import type { Definition } from '../../src/core/records/definition.js';
 import type { OutboxEvent } from '../../src/core/records/notification.js';
 import { openStatuses, type Transaction, type TransactionStatus } from '../../src/core/records/transaction.js';
+import { transactionChanges } from '../../src/core/transaction/transaction-changes.js';
 import { DatabaseLockedError } from '../../src/storage/database/database-locked-error.js';
 import { openApiKeys } from '../../src/storage/open-api-keys.js';
 import { migrateDatabase, type OpenedStore, openStore } from '../../src/storage/open-store.js';
 import { attemptsOf } from '../support/attempts-of.js';
+import { evmRelayer } from '../support/evm.js';
 import { migrationNames } from '../support/released-migrations.js';
 import {
   aNotification,
@@ -151,6 +154,15 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
       assert.equal(await read.transactionIdOf(attempt.chain, first.hash), undefined, 'it has a nonce');
       const duplicate = anAttempt({ transactionId: 'bare', nonce: null, hash: 'a signature' });
       await assert.rejects(store.commit([change.insertAttempt(duplicate)]), (error) => error instanceof ConflictError);
+    });
+
+    test('a move of a transaction that the database has lost is a conflict, also one with a new attempt', async () => {
+      const before = { transaction: aTransaction({ id: 'lost' }), attempts: [] };
+      const clock = { nowMs: () => 1, elapsedMs: () => 1 };
+      const newAttempt = anAttempt({ transactionId: 'lost', nonce: 7n });
+      const move: Move = { steps: [{ ...before.transaction, nonce: 7n, liveVersion: 1 }], newAttempt };
+      const { changes } = transactionChanges({ store, recordEvent: () => [], clock }, evmRelayer(before.transaction.account), before, move);
+      assert.equal(await conflictIn(store.commit(changes)), 'updateTransaction');
     });
 
     test('updateTransaction writes every field that may change', async () => {

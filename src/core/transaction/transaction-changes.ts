@@ -23,7 +23,7 @@ export function transactionChanges(
   move: Move,
 ): { readonly after: OpenTransaction; readonly changes: readonly Change[] } {
   const attempts = move.newAttempt === undefined ? before.attempts : [...before.attempts, move.newAttempt];
-  const changes: Change[] = move.newAttempt === undefined ? [] : [deps.store.change.insertAttempt(move.newAttempt)];
+  const changes: Change[] = [];
   const nowMs = deps.clock.nowMs();
   let previous = before.transaction;
   for (const decided of move.steps) {
@@ -34,7 +34,9 @@ export function transactionChanges(
       changes.push(...deps.recordEvent(relayer, viewOf({ transaction: step, attempts }), 'transaction_delayed'));
     previous = step;
   }
+  // The guard of the row comes before what refers to the row, which a database that went back in time may have lost.
   changes.push(deps.store.change.updateTransaction(previous, { revisionBefore: before.transaction.revision, endedAtMs: nowMs }));
+  if (move.newAttempt !== undefined) changes.push(deps.store.change.insertAttempt(move.newAttempt));
   if (move.receivers !== undefined && move.receivers.length > 0) changes.push(deps.store.change.noteReceivers(previous.id, move.receivers));
   if (move.usedSignature !== undefined) changes.push(deps.store.change.useCallerSignature(move.usedSignature, previous.id));
   const after = { transaction: previous, attempts };
