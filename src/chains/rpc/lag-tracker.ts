@@ -67,6 +67,9 @@ interface Observation extends Sighting {
   readonly behindSinceMs: number | null;
 }
 
+/** An endpoint whose newest block is not older than this follows the chain, at any number. */
+export const recentMs = 120_000;
+
 /** A difference up to this is normal propagation, not lag. */
 const minLagBlocks = 3;
 /** On fast chains, the tolerated difference is the number of blocks in this time. */

@@ -3,6 +3,7 @@ import type { DurationClock } from '../../core/work/clock.js';
 import type { Log } from '../../core/work/log.js';
 import { remember } from '../../core/work/remember.js';
 import { createDenials } from '../rpc/denials.js';
+import { recentMs } from '../rpc/lag-tracker.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { createPaidFees, type Landed } from './paid-fees.js';
 import type { Positions } from './positions.js';
@@ -31,9 +32,9 @@ export interface FinalResult {
 export interface FinalResults {
   /**
    * Returns results that two endpoints show as final, by signature. `disputed`: another endpoint shows another one, or does not show it as
-   * final, or at all, although it is past its block, and no third one decides. An endpoint whose own blocks contradict what it shows is
-   * refuted: the result of the other one counts if the blocks of both hold it. Left out: no other endpoint has a word yet. While that
-   * lasts, or another one lags, a result counts after a minute. Throws nothing because of a node.
+   * final, or at all, although it is past its block or has followed the chain below it for a minute, and no third one decides. An endpoint
+   * whose own blocks contradict what it shows is refuted: the result of the other one counts if the blocks of both hold it. Left out: no
+   * other endpoint has a word yet. While that lasts, or another one lags, a result counts after a minute. Throws nothing because of a node.
    */
   confirm(reading: FinalReading): Promise<ReadonlyMap<string, FinalResult | 'disputed'>>;
 }
@@ -49,6 +50,9 @@ const quietForMs = 60_000;
 /** Of the disputed results, this many are decided again per head: they may stay so for ever. */
 const decidedPerHead = 4;
 const maxDisputed = 10_000;
+
+/** Another endpoint follows the chain and has not reached the block: one that jumps ahead makes it seem to lag. */
+const below = 'below';
 
 /** What the endpoint at this place shows of an attempt; null: nothing. */
 interface Word {
@@ -69,6 +73,7 @@ export interface FinalResultsDeps {
 export function createFinalResults({ rpc, positions, clock, log, networkName }: FinalResultsDeps): FinalResults {
   const fees = createPaidFees(rpc, log, networkName);
   const unconfirmed = createDenials(clock, unconfirmedForMs);
+  const unreached = createDenials(clock, unconfirmedForMs);
   let quietUntilMs = Number.NEGATIVE_INFINITY;
   /** The order in which disputed results were decided last, by signature. */
   const turns = new Map<string, number>();
@@ -95,9 +100,15 @@ export function createFinalResults({ rpc, positions, clock, log, networkName }: 
     return shown === null || by === undefined ? null : { ...shown, by };
   }
 
+  /** True if the block of this endpoint at this slot, its newest one, is recent. */
+  async function isFollowing(by: number, slot: bigint): Promise<boolean> {
+    const timeMs = await rpc.call(questions.blockTime(slot), { first: { only: by } }).catch(() => null);
+    return timeMs !== null && clock.nowMs() - timeMs <= recentMs;
+  }
+
   /** Returns what another endpoint says, by signature. Left out: what it cannot know yet, or knows no more. */
-  async function wordsOn({ final, withHistory, answeredBy }: FinalReading): Promise<ReadonlyMap<string, Word>> {
-    const words = new Map<string, Word>();
+  async function wordsOn({ final, withHistory, answeredBy }: FinalReading): Promise<ReadonlyMap<string, Word | typeof below>> {
+    const words = new Map<string, Word | typeof below>();
     const second = await askOthers(final, withHistory, answeredBy);
     if (second === null) return words;
     const take = (one: Final, { slot, value, by }: Statuses & { readonly by: number }, at: number, slotsKept: bigint | null): void => {
@@ -113,6 +124,9 @@ export function createFinalResults({ rpc, positions, clock, log, networkName }: 
       const place = unseen.indexOf(one);
       if (searched !== null && place !== -1) take(one, searched, place, null);
     }
+    const lacking = final.filter(({ attempt, slot }) => !words.has(attempt.hash) && second.slot < slot);
+    if (lacking.length > 0 && (await isFollowing(second.by, second.slot)))
+      for (const { attempt } of lacking) words.set(attempt.hash, below);
     return words;
   }
 
@@ -136,7 +150,8 @@ export function createFinalResults({ rpc, positions, clock, log, networkName }: 
   /** Decides between what two endpoints show: a third one does, or the blocks of the two. Null: nothing does. */
   async function decide(one: Final, first: Word, second: Word): Promise<SignatureStatus | null> {
     const { hash } = one.attempt;
-    const third = (await wordsOn({ final: [one], withHistory: true, answeredBy: new Set([first.by, second.by]) })).get(hash)?.status;
+    const word = (await wordsOn({ final: [one], withHistory: true, answeredBy: new Set([first.by, second.by]) })).get(hash);
+    const third = word === below ? null : word?.status;
     for (const { status } of [first, second])
       if (status?.isFinal === true && third?.isFinal === true && isSame(status, third)) return status;
     if (await isRefuted(hash, second, first)) return first.status;
@@ -144,9 +159,11 @@ export function createFinalResults({ rpc, positions, clock, log, networkName }: 
   }
 
   /** Returns the status that counts; null: none does yet. */
-  function judge(signature: string, status: SignatureStatus, word: Word | undefined): SignatureStatus | 'disputed' | null {
+  function judge(signature: string, status: SignatureStatus, word: Word | typeof below | undefined): SignatureStatus | 'disputed' | null {
     if (word === undefined) return unconfirmed.isLong(signature) ? status : null;
     unconfirmed.forget(signature);
+    if (word === below) return unreached.isLong(signature) ? 'disputed' : null;
+    unreached.forget(signature);
     return word.status?.isFinal === true && isSame(word.status, status) ? status : 'disputed';
   }
 
@@ -162,7 +179,8 @@ export function createFinalResults({ rpc, positions, clock, log, networkName }: 
       const contested = final.filter((one) => judged.get(one) === 'disputed');
       for (const one of contested.toSorted((a, b) => turnOf(a) - turnOf(b)).slice(0, decidedPerHead)) {
         const { hash } = one.attempt;
-        const second = words.get(hash);
+        const word = words.get(hash);
+        const second = word === below ? undefined : word;
         const decided = by === undefined || second === undefined ? null : await decide(one, { status: one.status, by }, second);
         if (decided !== null) judged.set(one, decided);
         else {

@@ -155,6 +155,15 @@ export const questions = {
     decides: 'a final state',
     fallback: 'the attempt stays open, and its blocks are searched again after more and more blocks',
   }),
+  blockTime: question({
+    method: 'getBlockTime',
+    params: (slot: bigint) => [Number(slot)],
+    /** In milliseconds; null: the node does not know it. */
+    read: (result): number | null => (result === null ? null : Number(integerFrom(result, 'block time')) * 1000),
+    asks: 'any',
+    decides: 'a wait',
+    fallback: 'an endpoint below a result that does not show that its newest block is recent counts as one that lags',
+  }),
   statuses: question({
     method: 'getSignatureStatuses',
     // Without history a node searches only about the newest 300 blocks.
@@ -176,8 +185,8 @@ export const questions = {
     asks: 'head',
     decides: 'a final state',
     fallback:
-      'a final status counts after a minute if no other endpoint answers, or only one that lags; one that another contradicts, or does not ' +
-      'show as final or at all although it is past its block, never does',
+      'a final status counts after a minute if no other endpoint answers, or only one whose newest block is minutes old; one that another ' +
+      'contradicts, or does not show as final or at all although its newest block is recent, never does',
   }),
   transaction: question({
     method: 'getTransaction',

@@ -2,6 +2,7 @@ import type { Receipt } from '../../core/ports/chain/outcomes.js';
 import type { Clock } from '../../core/work/clock.js';
 import type { CallOptions } from '../rpc/call-router.js';
 import type { First } from '../rpc/endpoint-selector.js';
+import { recentMs } from '../rpc/lag-tracker.js';
 import { nodeUnavailable } from '../rpc/node-error.js';
 import type { Answered, Rpc } from '../rpc/rpc.js';
 import type { ReceiptReader, SecondReadings, Word } from '../rpc/second-reading.js';
@@ -78,9 +79,6 @@ export function withoutFee(receipt: Receipt): Receipt {
 
 /** A ledger of a public network has a few pages at most. */
 const maxPages = 10;
-
-/** An endpoint whose newest ledger closed within this time follows the chain, at any number. */
-const recentMs = 120_000;
 
 /**
  * Reads receipts from the endpoints that a second reading names. One that has dropped their ledger, or has been far behind it for long,

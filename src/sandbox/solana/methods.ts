@@ -218,6 +218,14 @@ export function createMethods(
       };
     },
 
+    getBlockTime(params) {
+      const [slot] = params;
+      if (typeof slot !== 'number') throw invalidParams('Invalid params: expected u64.');
+      const block = BigInt(slot) > chain.tip(lookFrom({ commitment: 'processed' })).slot ? undefined : chain.block(BigInt(slot));
+      if (block === undefined || !isInHistory(block.slot)) throw blockNotAvailable(BigInt(slot));
+      return block.unixSeconds;
+    },
+
     getLatestBlockhash(params) {
       const view = lookFrom(optionsAt(params, 0));
       const { hash } = chain.tip(view);

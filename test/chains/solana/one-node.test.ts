@@ -204,6 +204,43 @@ describe('the word of one Solana node', () => {
       assert.ok(warnings.some((words) => words.includes('different results')));
     });
 
+  for (const [what, secondsOld, end] of [
+    ['that follows the chain below its block makes it disputed', 0, 'disputed'],
+    ['whose newest block is minutes old leaves it to the first one', 200, 'final'],
+  ] as const)
+    it(`the word of one Solana node: a final result of a node that jumps ahead: another one ${what}`, async (test) => {
+      const { solana, payer, signed, drafted, advance } = await startSolanaChain(test);
+      await advance(40);
+      const attempt = await signed(await drafted({ instructions: [transferInstruction(payer, to, 5n)] }));
+      const slot = Number(solana.chain.tip(newest).slot) + 100;
+      const said = { slot, confirmationStatus: 'finalized', confirmations: null, err: null };
+      const lie: Altered = (
+        { method },
+        { result }: { readonly result: { readonly absoluteSlot: number; readonly blockHeight: number } },
+      ) => {
+        if (method === 'getSlot') return { result: Number(result) + 400 };
+        if (method === 'getEpochInfo')
+          return { result: { absoluteSlot: result.absoluteSlot + 400, blockHeight: result.blockHeight + 400 } };
+        return method === 'getSignatureStatuses' ? { result: { context: { slot: slot + 10 }, value: [said] } } : null;
+      };
+      const honest = await startFakeNode(test, async (request) => {
+        const { body } = await relayed(solana.url, request);
+        if (request.calls[0]?.method !== 'getBlockTime') return { body };
+        return { body: body.replace(/"result":(\d+)/, (_, at: string) => `"result":${Number(at) - secondsOld}`) };
+      });
+      const { chain, pass } = await chainWith(test, solana.url, payer, lie, { second: honest.url });
+      const seen: unknown[] = [];
+      for (let round = 0; round < 4; round += 1) {
+        await advance();
+        await chain.head();
+        const outcome = await outcomeIn(chain, attempt);
+        assert.ok(outcome?.kind === 'landed');
+        seen.push(outcome.isFinal ? 'final' : outcome.isDisputed === true ? 'disputed' : 'waiting');
+        pass(25_000);
+      }
+      assert.deepEqual(seen, ['waiting', 'waiting', 'waiting', end]);
+    });
+
   it('the word of one Solana node: a final result in a block that no node can have yet is no answer', async (test) => {
     const { solana, payer, sent, advance } = await startSolanaChain(test);
     solana.chain.pool.losesPackets = true;

@@ -25,6 +25,7 @@ const samples: Readonly<Record<keyof typeof questions, readonly [RpcCall<unknown
     questions.blockSignatures(7n),
     { signatures: [], blockHeight: 6, parentSlot: 5, blockhash: key, previousBlockhash: genesis },
   ],
+  blockTime: [questions.blockTime(7n), 1_700_000_000],
   statuses: [questions.statuses([signature], true, 7n), at([{ slot: 7, confirmationStatus: 'finalized', err: null }])],
   transaction: [questions.transaction(signature), { slot: 7, meta: { err: null, fee: 5_000, logMessages: [] } }],
   lookupTables: [questions.lookupTables([key], 7n), at([{ ...account, owner: 'AddressLookupTab1e1111111111111111111111111' }])],

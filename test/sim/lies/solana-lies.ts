@@ -41,6 +41,7 @@ const lies: { readonly [N in QuestionName]: Lies<Parameters<(typeof questions)[N
     amounts: [''],
   },
   blockSignatures: { samples: [[1n], [2n]], amounts: ['blockHeight', 'parentSlot'] },
+  blockTime: { samples: [[1n], [2n]], amounts: [''] },
   statuses: {
     samples: [
       [[key], true, null],
