@@ -72,14 +72,10 @@ function feeChargedIn(resultText: string): bigint {
   return bytes.readBigInt64BE();
 }
 
-/** Returns the return value of the called function; null if there is none or the metadata has an unknown version. */
+/** Returns the return value of the called function; null if there is none, or the metadata is too large or has an unknown version. */
 function returnValueOf(metaXdr: string): string | null {
-  try {
-    const meta = xdr.TransactionMeta.fromXdr(metaXdr, 'base64');
-    const value = meta.type === 'v3' ? meta.v3.sorobanMeta?.returnValue : meta.type === 'v4' ? meta.v4.sorobanMeta?.returnValue : null;
-    const text = value?.toXdr('base64') ?? null;
-    return text !== null && text.length <= maxReturnValueLength ? text : null;
-  } catch {
-    return null;
-  }
+  const meta = readXdr(xdr.TransactionMeta, metaXdr);
+  const value = meta?.type === 'v3' ? meta.v3.sorobanMeta?.returnValue : meta?.type === 'v4' ? meta.v4.sorobanMeta?.returnValue : null;
+  const text = value?.toXdr('base64') ?? null;
+  return text !== null && text.length <= maxReturnValueLength ? text : null;
 }

@@ -12,15 +12,19 @@ const maxXdrBytes = 256 * 1024;
  * it is larger than networks accept: XDR of 1 MiB may have a quarter of a million values, which take a second to read and write.
  */
 export function readXdrField<Wire, T extends xdr.XdrValue>(type: XdrReader<Wire, T>, text: string, field: string, what: string): T {
-  if (text.length > (maxXdrBytes / 3) * 4) throw invalidField(field, `must be at most ${maxXdrBytes} bytes; networks accept no more`);
+  if (isTooLong(text)) throw invalidField(field, `must be at most ${maxXdrBytes} bytes; networks accept no more`);
   const read = readXdr(type, text);
   if (read === null) throw invalidField(field, `must be base64 XDR of ${what}`);
   return read;
 }
 
-/** Reads base64 XDR without trailing bytes; null if it is invalid. */
+function isTooLong(text: string): boolean {
+  return text.length > (maxXdrBytes / 3) * 4;
+}
+
+/** Reads base64 XDR without trailing bytes; null if it is invalid, or larger than networks accept: a node's answer may be hostile. */
 export function readXdr<Wire, T extends xdr.XdrValue>(type: XdrReader<Wire, T>, text: string): T | null {
-  if (text.length % 4 !== 0 || !/^[A-Za-z0-9+/]+={0,2}$/.test(text)) return null;
+  if (isTooLong(text) || text.length % 4 !== 0 || !/^[A-Za-z0-9+/]+={0,2}$/.test(text)) return null;
   try {
     return type.fromXdrObject(type.schema.decode(Buffer.from(text, 'base64')));
   } catch {

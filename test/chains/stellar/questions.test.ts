@@ -51,6 +51,23 @@ describe('questions to Stellar nodes', () => {
     others: (method) => (method === 'getNetwork' ? { passphrase: network.passphrase } : undefined),
   });
 
+  it('a return value is left out if the metadata is larger than those of networks: millions of values take seconds to read', () => {
+    /** The metadata of a call that returns nothing and removes this many entries. */
+    const metaOf = (count: number): string => {
+      const removed = Array.from({ length: count }, () => [2, 9, 0, 0, 0, 0, 0, 0, 0, 0]).flat();
+      const words = [3, 0, count, ...removed, 0, 0, 1, 0, 0, 1, 0];
+      const bytes = Buffer.alloc(words.length * 4);
+      for (const [at, word] of words.entries()) bytes.writeInt32BE(word, at * 4);
+      return bytes.toString('base64');
+    };
+    const question = questions.transaction(hash, Buffer.from(ledger.networkId), 2n);
+    const [, answer] = sampled<unknown>(question);
+    const returned = (count: number) =>
+      question.read({ ...(answer as object), resultMetaXdr: metaOf(count) }, null).found?.facts.returnValueXdr;
+    assert.equal(returned(1_000), 'AAAAAQ==');
+    assert.equal(returned(7_000), null);
+  });
+
   it('a ledger far above the newest one that was seen is no answer: an attempt would stay open until then', () => {
     for (const question of [questions.accounts([wallet.address], 2n), questions.transaction(hash, Buffer.from(ledger.networkId), 2n)]) {
       const [, answer] = sampled<unknown>(question);
