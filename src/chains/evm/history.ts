@@ -4,11 +4,12 @@ import type { NonceAnswer, NoSender, SenderUse } from '../../core/ports/chain/ou
 import { lowerMedian, max } from '../../core/records/bigints.js';
 import type { BlockMemory } from '../../core/work/block-memory.js';
 import { remember } from '../../core/work/remember.js';
-import { agreedTime } from '../rpc/agreed.js';
+import { agreedTime, type ShownTime } from '../rpc/agreed.js';
 import type { CallOptions } from '../rpc/call-router.js';
 import { type First, nonceAnswer } from '../rpc/endpoint-selector.js';
 import { NodeError, nodeUnavailable } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
+import { maxDepth } from './branch.js';
 import { isStatePruned } from './dialect.js';
 import { type BlockUses, questions, type Use } from './questions.js';
 import type { Receipts } from './receipts.js';
@@ -83,8 +84,15 @@ export async function findSenderTransaction(
 function timed({ rpc, memory }: HistoryDeps, found: Use | NoSender): SenderUse | NoSender {
   if (typeof found === 'string') return found;
   const { blockNumber, blockHash } = found;
-  const read = (options: CallOptions): Promise<number | null> =>
-    rpc.ask(questions.block(blockNumber), options).then((block) => (block?.hash === blockHash ? block.timestampMs : null));
+  const isOld = (rpc.newestNumber() ?? blockNumber) - blockNumber > maxDepth;
+  const read = async (options: CallOptions): Promise<ShownTime> => {
+    const block = await rpc.call(questions.block(blockNumber), options).catch((error: unknown) => {
+      if (isOld && error instanceof NodeError) return null;
+      throw nodeUnavailable(error);
+    });
+    if (block === null) return isOld ? 'none' : 'other';
+    return block.hash === blockHash && block.timestampMs !== null ? block.timestampMs : 'other';
+  };
   return { ...found, timeMs: () => memory.recall(`time of block ${blockNumber}, ${blockHash}`, () => agreedTime(rpc, read)) };
 }
 

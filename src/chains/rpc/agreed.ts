@@ -25,14 +25,16 @@ export function agreedIdentity(rpc: Pick<Rpc, 'endpoints'>, shown: readonly (str
   return first[1] > (second?.[1] ?? 0) + silent ? { hash: first[0] } : 'unproved';
 }
 
+/** The time of a block at an endpoint. `other`: it shows another block, or none where it must have one. `none`: it has dropped it. */
+export type ShownTime = number | 'other' | 'none';
+
 /**
- * Returns the time that two endpoints show for a block; null: no two agree, or only one answers. The only endpoint is believed, and so is
- * one while no other has answered anything for a minute. `ask` returns null if an endpoint does not show that block. Throws
- * `NODE_UNAVAILABLE`.
+ * Returns the time that two endpoints show for a block; null: no two agree, or another one has not answered yet. One is believed if it is
+ * the only endpoint, if no other has answered anything for a minute, or if the others have dropped the block. Throws `NODE_UNAVAILABLE`.
  */
 export async function agreedTime(
   rpc: Pick<Rpc, 'endpoints' | 'silentForMs'>,
-  ask: (options: CallOptions) => Promise<number | null>,
+  ask: (options: CallOptions) => Promise<ShownTime>,
 ): Promise<number | null> {
   const answeredBy = new Set<number>();
   const { first, second, more, third } = await askTwo(rpc, async (options) => {
@@ -41,8 +43,13 @@ export async function agreedTime(
     return answer;
   });
   const words = [first, ...(second.length > 0 ? second : await more())];
-  if (words.length < 2) return rpc.silentForMs([...answeredBy]) >= silentForMs ? first : null;
-  const agreed = (times: readonly (number | null)[]): number | null =>
-    times.find((time, index) => time !== null && times.includes(time, index + 1)) ?? null;
+  if (words.length < 2) return typeof first === 'number' && rpc.silentForMs([...answeredBy]) >= silentForMs ? first : null;
   return agreed(words) ?? agreed([...words, ...(await third())]);
+}
+
+function agreed(words: readonly ShownTime[]): number | null {
+  const times = words.filter((word) => typeof word === 'number');
+  const [alone = null, ...more] = times;
+  const twice = times.find((time, index) => times.includes(time, index + 1));
+  return twice ?? (more.length === 0 && !words.includes('other') ? alone : null);
 }

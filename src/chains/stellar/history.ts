@@ -118,9 +118,13 @@ async function scan(
 /** Reads when a ledger that holds a transaction closed, as two endpoints show it; see `SenderUse.timeMs`. */
 function closeTimeOf(rpc: Rpc, ledger: bigint): Promise<number | null> {
   return agreedTime(rpc, async (options) => {
-    const { transactions } = await rpc.ask(questions.history(ledger, null), options);
-    const [first] = transactions;
-    return first?.ledger === ledger ? first.timeMs : null;
+    try {
+      const [first] = (await rpc.call(questions.history(ledger, null), options)).transactions;
+      return (first?.ledger === ledger ? first.timeMs : null) ?? 'other';
+    } catch (error) {
+      if (error instanceof NodeError && rangeText.test(error.message)) return 'none';
+      throw nodeUnavailable(error);
+    }
   });
 }
 

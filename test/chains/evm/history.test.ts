@@ -6,7 +6,7 @@ import { systemClock } from '../../../src/core/work/clock.js';
 import { type Anvil, startAnvil } from '../../support/anvil.js';
 import { anvilSigner, openChain, signedAttempt } from '../../support/chain-rig.js';
 import { broadcastOne, evmNetwork, rememberingLog } from '../../support/evm.js';
-import { answering, FakeError, relayed, startFakeNode } from '../../support/fake-node.js';
+import { type AskedCall, answering, FakeError, relayed, startFakeNode } from '../../support/fake-node.js';
 
 const { address } = anvilSigner;
 const isUnavailable = (error: unknown): boolean => error instanceof DomainError && error.reason === 'NODE_UNAVAILABLE';
@@ -168,6 +168,36 @@ describe('findSender', () => {
       // Nothing can confirm the only one that answers.
       if (urls.some((kind) => kind === 'away')) assert.notEqual(await read(), null);
     });
+
+  for (const [depth, expected] of [
+    [255, null],
+    [300, 'the one'],
+  ] as const)
+    for (const wrong of ['lacks', 'refuses'] as const)
+      it(`findSender: an endpoint that ${wrong} a block ${depth} below the head leaves its time ${expected === null ? 'unproved' : 'to the other one'}`, async (test) => {
+        const anvil = await startAnvil({ noMining: true });
+        test.after(() => anvil.stop());
+        await anvil.rpc('anvil_setBalance', [address, '0x3635c9adc5dea00000']);
+        const first = openChain(test, [anvil.url]).chain;
+        const { raw } = await signedAttempt(first, 0n);
+        await broadcastOne(first, raw);
+        await anvil.mine(1 + depth);
+        const other = await startFakeNode(test, (request) => {
+          const isOld = ({ method, params }: AskedCall): boolean => method === 'eth_getBlockByNumber' && params[0] === '0x1';
+          if (!request.calls.some(isOld)) return relayed(anvil.url, request);
+          return answering(request, () => (wrong === 'lacks' ? null : new FakeError(4444, 'pruned history unavailable')));
+        });
+        for (const urls of [
+          [anvil.url, other.url],
+          [other.url, anvil.url],
+        ]) {
+          const { chain } = openChain(test, urls);
+          await chain.head();
+          const found = await chain.sequence.findSender(address, 0n, { from: 0n, to: BigInt(1 + depth) });
+          assert.ok(typeof found === 'object');
+          assert.equal((await found.timeMs()) === null ? null : 'the one', expected);
+        }
+      });
 
   it('findSender: returns unused if the nonce is free after these blocks, and not_found if an earlier block used it', async (test) => {
     const { chain } = openChain(test, [node.url]);
