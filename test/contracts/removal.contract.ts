@@ -148,10 +148,10 @@ export function removalContract(name: string, newDatabaseUrl: () => Promise<stri
       }
       await store.commit([
         change.updateTransaction(next(heir, { status: 'confirmed' }), { endedAtMs: 7 }),
-        change.insertReservation('heir', []),
+        change.insertReservation('heir', { held: [], contents: [] }),
       ]);
       assert.equal(removeOldest(change, 'shared', await read.oldestTransactions('shared', 10), 8).removed, 1, 'it is not counted yet');
-      await store.commit([change.deleteReservation('heir', [])]);
+      await store.commit([change.deleteReservation('heir', { held: [], contents: [] })]);
       assert.equal(removeOldest(change, 'shared', await read.oldestTransactions('shared', 10), 8).removed, 2);
     });
   });

@@ -317,7 +317,8 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
       assert.equal(await conflictIn(store.commit([change.closeRelayer('closing')])), 'closeRelayer');
       await store.commit([change.updateTransaction({ ...open, status: 'canceled', revision: open.revision + 1 })]);
       const window = { name: 'w', version: 'v', window: { windowMs: 60_000, open: 1n, spent: [] } };
-      const reserved = [{ window: 'w', amount: 1n }];
+      const spends = [{ window: 'w', amount: 1n }];
+      const reserved = { held: spends, contents: [{ fromVersion: 1, spends }] };
       await store.commit([
         change.storeSpendWindow({ ...window, relayerId: 'closing' }, null),
         change.storeSpendWindow({ ...window, relayerId: 'going-on' }, null),

@@ -188,6 +188,22 @@ describe('spending rules over REST', () => {
     }
   });
 
+  it('a replacement that wins counts alone', async () => {
+    await anvil.rpc('evm_setIntervalMining', [0]);
+    const limit = { asset: 'native', amount: 1000, window_seconds: 3600, per: 'relayer' };
+    await setRules([{ id: 'replaced', effect: 'allow', to: [receiver], limits: [limit] }]);
+    const { id } = (await pay(900)).body.data;
+    await until(id, 'submitted');
+    const replaced = await rest(service.baseUrl, 'PUT', `${path()}/transactions/${id}`, { to: receiver, value: 1, speed: 'fast' });
+    assert.equal(replaced.status, 200, replaced.text);
+    const ofLimit = { rule_id: 'replaced', asset: 'native', window_seconds: 3600, amount: 1000 };
+    assert.deepEqual(await usage(), [{ ...ofLimit, used: 0, reserved: 900, left: 100 }], 'either may be mined');
+    await anvil.rpc('evm_setIntervalMining', [1]);
+    await until(id, 'confirmed');
+    await waitFor('the rest to be free', async () => (await usage())[0]?.reserved === 0 || undefined);
+    assert.deepEqual(await usage(), [{ ...ofLimit, used: 1, reserved: 0, left: 999 }]);
+  });
+
   it('a relayer with rules signs nothing that it does not send', async () => {
     for (const [way, body] of [
       ['sign', { message: 'hello' }],

@@ -73,6 +73,8 @@ export interface PartRule {
 export interface Bucket {
   readonly index: number;
   readonly amount: bigint;
+  /** The index that a clock gave it which was ahead of later ones; absent: none. */
+  readonly aheadIndex?: number;
 }
 
 /** What counts against a limit. */

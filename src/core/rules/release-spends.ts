@@ -8,6 +8,7 @@ import type { Clock } from '../work/clock.js';
 import { decideAgain } from '../work/decide-again.js';
 import type { Log } from '../work/log.js';
 import { type Repeating, repeat } from '../work/repeat.js';
+import { heldIn, spendsOf } from './reservation.js';
 import { release, spend } from './spend-window.js';
 
 /** How many reservations are looked at together. */
@@ -66,7 +67,7 @@ export async function releaseSpends(deps: ReleaseDeps): Promise<void> {
 async function endTogether(deps: ReleaseDeps, relayerId: string, ended: readonly EndedReservation[]): Promise<void> {
   try {
     await changeWindows(deps, relayerId, {
-      spends: ended.flatMap((one) => one.reserved.map((spent) => ({ ...spent, isSpent: isSpent(one) }))),
+      ended,
       changes: ended.map(({ transactionId, reserved }) => deps.store.change.deleteReservation(transactionId, reserved)),
     });
   } catch (error) {
@@ -75,29 +76,38 @@ async function endTogether(deps: ReleaseDeps, relayerId: string, ended: readonly
   }
 }
 
-function isSpent({ status, failureReason }: EndedReservation): boolean {
-  return status === 'confirmed' || (status === 'failed' && !spentNothing.has(failureReason));
+/** What of its reservation an ended transaction has spent, or may have. */
+function spentBy({ status, failureReason, minedVersion, reserved }: EndedReservation): readonly ReservedSpend[] {
+  if (status === 'confirmed') return spendsOf(reserved, minedVersion);
+  return status === 'failed' && !spentNothing.has(failureReason) ? reserved.held : [];
 }
 
 interface Ending {
-  readonly spends: readonly (ReservedSpend & { readonly isSpent: boolean })[];
+  readonly ended: readonly EndedReservation[];
   readonly changes: readonly Change[];
 }
 
 /** Commits changes with the windows that follow from them. */
-function changeWindows({ store, ids, clock }: ReleaseDeps, relayerId: string, { spends, changes }: Ending): Promise<void> {
+function changeWindows({ store, ids, clock }: ReleaseDeps, relayerId: string, { ended, changes }: Ending): Promise<void> {
   return decideAgain(
     async () => {
       const nowMs = clock.nowMs();
-      const windows = await store.read.spendWindows(relayerId, [...new Set(spends.map(({ window }) => window))]);
-      const counting = windows.map((stored) => {
-        const change = (window: SpendWindow, one: Ending['spends'][number]): SpendWindow =>
-          one.isSpent ? spend(window, one.amount, nowMs) : release(window, one.amount);
-        const window = spends.filter((one) => one.window === stored.name).reduce(change, stored.window);
-        return store.change.storeSpendWindow({ ...stored, window, version: ids.random() }, stored.version);
+      const names = ended.flatMap(({ reserved }) => reserved.held.map(({ window }) => window));
+      const windows = await store.read.spendWindows(relayerId, [...new Set(names)]);
+      const counting = windows.map(({ name, ...stored }) => {
+        const end = (window: SpendWindow, one: EndedReservation): SpendWindow =>
+          endIn(window, { held: heldIn(one.reserved.held, name), spent: heldIn(spentBy(one), name) }, nowMs);
+        return store.change.storeSpendWindow(
+          { ...stored, name, window: ended.reduce(end, stored.window), version: ids.random() },
+          stored.version,
+        );
       });
       await store.commit([...counting, ...changes]);
     },
     (error) => isConflict(error) && error.change === 'storeSpendWindow',
   );
+}
+
+function endIn(window: SpendWindow, { held, spent }: { readonly held: bigint; readonly spent: bigint }, nowMs: number): SpendWindow {
+  return spend(release(window, held - spent), spent, nowMs);
 }

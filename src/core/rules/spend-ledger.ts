@@ -6,7 +6,7 @@ import type { Ids } from '../records/ids.js';
 import type { Spend } from '../records/judgement.js';
 import type { Clock } from '../work/clock.js';
 import { decideAgain } from '../work/decide-again.js';
-import { emptyWindow, reserve } from './spend-window.js';
+import { emptyWindow, reserve, withoutFuture } from './spend-window.js';
 
 /*
  * Reserves what transactions spend in the commit that accepts them, so that no number of callers, instances or retries passes a limit.
@@ -106,6 +106,15 @@ export function createSpendLedger({ store, clock, ids }: SpendLedgerDeps): Spend
     return { refused: null, after };
   }
 
+  /** Stores windows in which a clock that was ahead has dated amounts: each look would give them a new date, so they would never leave. */
+  async function storeWithoutFuture(relayerId: string, spends: readonly Spend[]): Promise<void> {
+    for (const before of (await stored(relayerId, spends)).values()) {
+      const window = withoutFuture(before.window, clock.nowMs());
+      if (window !== before.window)
+        await store.commit([store.change.storeSpendWindow({ ...before, window, version: ids.random() }, before.version)]);
+    }
+  }
+
   /** Calls `use` with the windows after these spends. Throws if they have no room, also if each commit under way fails. */
   async function withRoom<T>(relayerId: string, each: EachSpends, use: (found: Counted) => T | Promise<T>, named: Named): Promise<T> {
     const spends = each.flat();
@@ -159,7 +168,11 @@ export function createSpendLedger({ store, clock, ids }: SpendLedgerDeps): Spend
       const reserved = each.map((spends) => spends.map(({ window, amount }) => ({ window, amount })));
       const use = (found: Counted) => commitCounted(relayerId, found, (changes) => commit({ changes, reserved }));
       return decideAgain(
-        () => withRoom(relayerId, each, use, named),
+        () =>
+          withRoom(relayerId, each, use, named).catch(async (error: unknown) => {
+            if (error instanceof DomainError && error.kind === 'forbidden') await storeWithoutFuture(relayerId, each.flat());
+            throw error;
+          }),
         (error) => error instanceof ConflictError && error.change === 'storeSpendWindow',
       );
     },

@@ -46,7 +46,7 @@ export function reserve(window: SpendWindow, limit: WindowLimit, amount: bigint,
   if (used + amount <= limit.amount) return { window: { ...window, open: window.open + amount, spent } };
   const left = limit.amount > used ? limit.amount - used : 0n;
   if (amount > limit.amount) return { window: null, left, roomAtMs: null };
-  const freedAtMs = freedAt({ ...window, spent }, used + amount - limit.amount);
+  const freedAtMs = freedAt({ ...window, spent }, used + amount - limit.amount, nowMs);
   return { window: null, left, roomAtMs: freedAtMs ?? nowMs + bucketMsOf(window) };
 }
 
@@ -59,33 +59,50 @@ export function release(window: SpendWindow, amount: bigint): SpendWindow {
 export function spend(window: SpendWindow, amount: bigint, nowMs: number): SpendWindow {
   const spent = counting(window, nowMs);
   const newest = spent.at(-1);
-  // A clock that was set back adds to the newest bucket: nothing that counts already is forgotten earlier for it.
+  // A clock that was set back a little adds to the newest bucket: nothing that counts already is forgotten earlier for it.
   const index = Math.max(Math.floor(nowMs / bucketMsOf(window)), newest?.index ?? 0);
   if (amount === 0n) return { ...release(window, amount), spent };
-  const added = newest?.index === index ? newest.amount + amount : amount;
-  const before = newest?.index === index ? spent.slice(0, -1) : spent;
-  return { ...release(window, amount), spent: [...before, { index, amount: added }] };
+  if (newest?.index !== index) return { ...release(window, amount), spent: [...spent, { index, amount }] };
+  return { ...release(window, amount), spent: [...spent.slice(0, -1), { ...newest, amount: newest.amount + amount }] };
 }
 
 function bucketMsOf({ windowMs }: Pick<SpendWindow, 'windowMs'>): number {
   return Math.ceil(windowMs / bucketsInWindow);
 }
 
-/** When the whole bucket has left the window. */
-function leavesAtMs({ index }: Bucket, window: SpendWindow): number {
-  return (index + 1) * bucketMsOf(window) + window.windowMs;
+/** When the whole bucket has left the window. If the clock gets to where it seemed to be ahead, it was right there. */
+function leavesAtMs({ index, aheadIndex }: Bucket, window: SpendWindow, nowMs: number): number {
+  const bucketMs = bucketMsOf(window);
+  const last = aheadIndex !== undefined && aheadIndex * bucketMs <= nowMs ? aheadIndex : index;
+  return (last + 1) * bucketMs + window.windowMs;
 }
 
 function counting(window: SpendWindow, nowMs: number): readonly Bucket[] {
-  return window.spent.filter((bucket) => leavesAtMs(bucket, window) > nowMs);
+  return withoutFuture(window, nowMs).spent.filter((bucket) => leavesAtMs(bucket, window, nowMs) > nowMs);
+}
+
+/**
+ * Returns a window in which nothing counts for longer than its length from now. A clock that was ahead has dated amounts that were spent
+ * before now: they count as spent now. Clocks of instances differ by less than a bucket. Returns the window itself if nothing is ahead.
+ */
+export function withoutFuture(window: SpendWindow, nowMs: number): SpendWindow {
+  const present = Math.floor(nowMs / bucketMsOf(window));
+  const newest = window.spent.at(-1)?.index ?? 0;
+  if (newest <= present + 1) return window;
+  const later = window.spent.filter(({ index }) => index >= present);
+  const aheadIndex = Math.max(newest, ...later.map((one) => one.aheadIndex ?? 0));
+  return {
+    ...window,
+    spent: [...window.spent.filter(({ index }) => index < present), { index: present, amount: sumOf(later), aheadIndex }],
+  };
 }
 
 /** Returns when so much of what was spent will have left the window; null: there is not so much. */
-function freedAt(window: SpendWindow, needed: bigint): number | null {
+function freedAt(window: SpendWindow, needed: bigint, nowMs: number): number | null {
   let freed = 0n;
   for (const bucket of window.spent) {
     freed += bucket.amount;
-    if (freed >= needed) return leavesAtMs(bucket, window);
+    if (freed >= needed) return leavesAtMs(bucket, window, nowMs);
   }
   return null;
 }

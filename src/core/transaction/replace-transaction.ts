@@ -6,6 +6,7 @@ import type { SaveResponse } from '../ports/store/stored-responses.js';
 import type { Asker, Spend } from '../records/judgement.js';
 import { type Relayer, requireActive } from '../records/relayer.js';
 import { type Content, isSigned, type OpenTransaction, type Transaction, type TransactionView } from '../records/transaction.js';
+import { beyondHeld, withContent } from '../rules/reservation.js';
 import { allowedSpends } from './allowed-spends.js';
 import { findWithAttempts } from './find-transaction.js';
 import { replacedInPlace, replacementQueued, requireInTime, requireRevision, requireWaiting } from './lifecycle.js';
@@ -66,10 +67,13 @@ export async function replaceTransaction(
     // The relayer may be paused meanwhile.
     requireActive(asConfigured());
   };
-  const replacementOf = ({ transaction }: OpenTransaction): Replacement => {
+  const replacementOf = (open: OpenTransaction): Replacement => {
+    const { transaction } = open;
     const { content, validUntilMs } = wantedOver(transaction.queued ?? transaction.content);
     requireSameSlot(chain, transaction, content);
-    const reserve = reserving(deps, transaction, allowedSpends(chain, content, asConfigured(), asker));
+    const spends = allowedSpends(chain, content, asConfigured(), asker);
+    const isUnlimited = spends.length === 0 && asConfigured().policies.rules === null;
+    const reserve = isUnlimited ? undefined : reserving(deps, open, spends);
     const receivers = receiverKeys(chain, content, relayer.address);
     return { content, validUntilMs: validUntilMs ?? transaction.validUntilMs, receivers, reserve };
   };
@@ -94,7 +98,7 @@ export async function replaceTransaction(
     const replacement = replacementOf(seen);
     // Before a node is asked and a key signs; the commit reserves it.
     const spends = allowedSpends(chain, replacement.content, asConfigured(), asker);
-    if (spends.length > 0) await deps.ledger.requireRoom(relayer.id, (await beyondReserved(deps, seen.transaction, spends)).more);
+    if (spends.length > 0) await deps.ledger.requireRoom(relayer.id, beyondHeld(await deps.store.read.reservation(transactionId), spends));
     return outbid(deps, asConfigured(), seen, { purpose: 'content', replacement, require, saveResponse });
   }
 
@@ -107,29 +111,18 @@ export async function replaceTransaction(
   }
 }
 
-/**
- * Returns what a transaction has reserved, and what content spends beyond it: until one of its attempts has won, the greater amount counts.
- */
-async function beyondReserved({ store }: Pick<SendDeps, 'store'>, { id }: Transaction, spends: readonly Spend[]) {
-  const before = await store.read.reservation(id);
-  const more = spends.flatMap((spend) => {
-    const reserved = (before ?? []).filter(({ window }) => window === spend.window).reduce((sum, { amount }) => sum + amount, 0n);
-    return spend.amount > reserved ? [{ ...spend, amount: spend.amount - reserved }] : [];
-  });
-  return { before, more };
-}
-
-/** Reserves, in the commit of a replacement, what it spends beyond what the transaction has reserved. */
-function reserving(deps: SendDeps, transaction: Transaction, spends: readonly Spend[]): Move['reserve'] {
-  if (spends.length === 0) return undefined;
+/** Reserves, in the commit of a replacement, what it spends beyond what the transaction has reserved, and notes what it spends. */
+function reserving({ store, ledger }: SendDeps, { transaction, attempts }: OpenTransaction, spends: readonly Spend[]): Move['reserve'] {
+  const { id, relayerId } = transaction;
+  const fromVersion = Math.max(0, ...attempts.map(({ version }) => version)) + 1;
   return async (commit) => {
-    const { before, more } = await beyondReserved(deps, transaction, spends);
-    if (more.length === 0) return commit([]);
-    await deps.ledger.withReserved(transaction.relayerId, [more], ({ changes, reserved }) => {
-      const { insertReservation, updateReservation } = deps.store.change;
-      const all = [...(before ?? []), ...reserved.flat()];
-      const kept = before === undefined ? insertReservation(transaction.id, all) : updateReservation(transaction.id, all, before);
-      return commit([...changes, kept]);
-    });
+    const before = await store.read.reservation(id);
+    if (before === undefined && spends.length === 0) return commit([]);
+    const more = beyondHeld(before, spends);
+    const next = withContent(before, { fromVersion, spends }, more);
+    const { insertReservation, updateReservation } = store.change;
+    const kept = before === undefined ? insertReservation(id, next) : updateReservation(id, next, before);
+    if (more.length === 0) return commit([kept]);
+    await ledger.withReserved(relayerId, [more], ({ changes }) => commit([...changes, kept]));
   };
 }

@@ -16,6 +16,7 @@ import type { Asker } from '../records/judgement.js';
 import { chainKeyOf } from '../records/network.js';
 import { laneOf, type Relayer, relayerNotFound } from '../records/relayer.js';
 import type { Transaction, TransactionTags, TransactionView } from '../records/transaction.js';
+import { firstReservation } from '../rules/reservation.js';
 import type { SpendLedger } from '../rules/spend-ledger.js';
 import type { Clock } from '../work/clock.js';
 import { allowedSpends } from './allowed-spends.js';
@@ -210,7 +211,7 @@ async function store(
         spends,
         ({ changes: counting, reserved }) => {
           const kept = views.flatMap(({ transaction }, index) =>
-            reserved[index]?.length ? [change.insertReservation(transaction.id, reserved[index])] : [],
+            reserved[index]?.length ? [change.insertReservation(transaction.id, firstReservation(reserved[index]))] : [],
           );
           return commit([...counting, ...kept]);
         },

@@ -343,7 +343,7 @@ export interface SpendWindowTable {
 /** What a transaction has reserved against limits, until it has ended. */
 export interface SpendReservationTable {
   transaction_id: string;
-  /** JSON: pairs of a window's name and an amount as decimal digits. */
+  /** JSON: see `StoredReservation`. */
   reserved: string;
 }
 

@@ -1,5 +1,5 @@
 import { type Kysely, type Selectable, sql } from 'kysely';
-import type { ReservedSpend, SpendingChanges, SpendingReads, StoredSpendWindow } from '../../core/ports/store/spending.js';
+import type { Reservation, ReservedSpend, SpendingChanges, SpendingReads, StoredSpendWindow } from '../../core/ports/store/spending.js';
 import { BoundChange, guarded } from '../sql/bound-change.js';
 import type { Schema, SpendReservationTable, SpendWindowTable, TransactionTable } from '../sql/schema.js';
 import { numbered, paddedToPowerOfTwo, perCount, pick, type Query, statement } from '../sql/statement.js';
@@ -10,7 +10,7 @@ const columns = ['relayer_id', 'name', 'version', 'amounts'] as const;
 
 type ReservationRow = Selectable<SpendReservationTable>;
 
-type EndedRow = ReservationRow & Pick<Selectable<TransactionTable>, 'relayer_id' | 'status' | 'failure_reason'>;
+type EndedRow = ReservationRow & Pick<Selectable<TransactionTable>, 'relayer_id' | 'status' | 'failure_reason' | 'mined_version'>;
 
 type Names = { readonly [name: `name_${number}`]: string };
 
@@ -87,7 +87,7 @@ export function spendingStatements(db: Kysely<Schema>) {
       db
         .selectFrom('spend_reservations')
         .innerJoin('transactions', 'transactions.id', 'spend_reservations.transaction_id')
-        .select(['transaction_id', 'reserved', 'relayer_id', 'status', 'failure_reason'])
+        .select(['transaction_id', 'reserved', 'relayer_id', 'status', 'failure_reason', 'mined_version'])
         .where('ended_at_ms', 'is not', null)
         .limit(values.limit),
     ),
@@ -112,8 +112,8 @@ export function spendingReads(statements: Statements, query: Query): SpendingRea
     },
     async endedReservations(limit) {
       const rows = await query(statements.ended, { limit });
-      return rows.map(({ transaction_id: transactionId, relayer_id: relayerId, status, failure_reason: failureReason, reserved }) => {
-        return { transactionId, relayerId, status, failureReason, reserved: reservedFrom(reserved) };
+      return rows.map(({ transaction_id: transactionId, relayer_id: relayerId, status, failure_reason: failureReason, ...row }) => {
+        return { transactionId, relayerId, status, failureReason, minedVersion: row.mined_version, reserved: reservedFrom(row.reserved) };
       });
     },
   };
@@ -130,7 +130,11 @@ export function spendingChanges(statements: Statements): SpendingChanges {
         amounts: JSON.stringify({
           window_ms: window.windowMs,
           open: String(window.open),
-          spent: window.spent.map(({ index, amount }) => [index, String(amount)]),
+          spent: window.spent.map(({ index, amount, aheadIndex }) => [
+            index,
+            String(amount),
+            ...(aheadIndex === undefined ? [] : [aheadIndex]),
+          ]),
         }),
       };
       const step = before === null ? guarded(statements.insert, row) : guarded(statements.update, { ...row, before });
@@ -155,20 +159,41 @@ export function spendingChanges(statements: Statements): SpendingChanges {
 interface StoredAmounts {
   readonly window_ms: number;
   readonly open: string;
-  readonly spent: readonly (readonly [number, string])[];
+  readonly spent: readonly (readonly [index: number, amount: string, aheadIndex?: number])[];
 }
 
 function windowFrom({ relayer_id: relayerId, name, version, amounts }: Row): StoredSpendWindow {
   const { window_ms: windowMs, open, spent } = JSON.parse(amounts) as StoredAmounts;
-  const buckets = spent.map(([index, amount]) => ({ index, amount: BigInt(amount) }));
+  const buckets = spent.map(([index, amount, aheadIndex]) => {
+    return { index, amount: BigInt(amount), ...(aheadIndex === undefined ? {} : { aheadIndex }) };
+  });
   return { relayerId, name, version, window: { windowMs, open: BigInt(open), spent: buckets } };
 }
 
-function reservedText(reserved: readonly ReservedSpend[]): string {
-  return JSON.stringify(reserved.map(({ window, amount }) => [window, String(amount)]));
+type Pairs = readonly (readonly [window: string, amount: string])[];
+
+/** What a transaction has reserved as it is stored: what is held alone, if its contents are not known. */
+type StoredReservation = Pairs | { readonly held: Pairs; readonly contents: readonly (readonly [fromVersion: number, spends: Pairs])[] };
+
+function reservedText({ held, contents }: Reservation): string {
+  const stored: StoredReservation =
+    contents.length === 0
+      ? pairsOf(held)
+      : { held: pairsOf(held), contents: contents.map(({ fromVersion, spends }) => [fromVersion, pairsOf(spends)] as const) };
+  return JSON.stringify(stored);
 }
 
-function reservedFrom(text: string): readonly ReservedSpend[] {
-  const pairs = JSON.parse(text) as readonly (readonly [string, string])[];
+function reservedFrom(text: string): Reservation {
+  const stored: StoredReservation = JSON.parse(text);
+  if (!('held' in stored)) return { held: spendsFrom(stored), contents: [] };
+  const contents = stored.contents.map(([fromVersion, spends]) => ({ fromVersion, spends: spendsFrom(spends) }));
+  return { held: spendsFrom(stored.held), contents };
+}
+
+function pairsOf(spends: readonly ReservedSpend[]): Pairs {
+  return spends.map(({ window, amount }) => [window, String(amount)] as const);
+}
+
+function spendsFrom(pairs: Pairs): readonly ReservedSpend[] {
   return pairs.map(([window, amount]) => ({ window, amount: BigInt(amount) }));
 }

@@ -52,7 +52,7 @@ describe('the release of what ended transactions have not spent', () => {
       change.storeSpendWindow({ relayerId: 'relayer-1', name: 'w', version: '1', window }, null),
       ...cases.flatMap(([status, failureReason], index) => [
         change.insertTransaction(aTransaction({ id: `t${index}`, status, failureReason })),
-        change.insertReservation(`t${index}`, [{ window: 'w', amount: 1n }]),
+        change.insertReservation(`t${index}`, { held: [{ window: 'w', amount: 1n }], contents: [] }),
       ]),
     ]);
     await Promise.all([releaseSpends(deps), releaseSpends(deps)]);
@@ -64,5 +64,42 @@ describe('the release of what ended transactions have not spent', () => {
       const isKept = (await read.reservation(`t${index}`)) !== undefined;
       assert.equal(isKept, openStatuses.includes(status), `${status} ${reason}`);
     }
+  });
+
+  it('of replaced content, what its winner pays counts alone, in the window of its caller', async (test) => {
+    const { store } = await openStore(`sqlite:${join(await temporaryFolder(), 'relayer.db')}`, { log: silentLog });
+    test.after(() => store.close());
+    const { change, read } = store;
+    const [a, b] = [
+      { window: 'a', amount: 100n },
+      { window: 'b', amount: 1n },
+    ];
+    const contents = [
+      { fromVersion: 1, spends: [a] },
+      { fromVersion: 3, spends: [b] },
+      { fromVersion: 4, spends: [] },
+    ];
+    const mined = { blockNumber: 1n, blockHash: `0x${'ab'.repeat(32)}`, succeeded: true, facts: null };
+    const winners = [1, 2, 3, 4, null] as const;
+    const window = { windowMs: 60_000, open: 500n, spent: [] };
+    await store.commit([
+      change.storeSpendWindow({ relayerId: 'relayer-1', name: 'a', version: '1', window }, null),
+      change.storeSpendWindow({ relayerId: 'relayer-1', name: 'b', version: '1', window: { ...window, open: 5n } }, null),
+      ...winners.flatMap((version, index) => [
+        change.insertTransaction(
+          aTransaction({ id: `t${index}`, status: version === null ? 'canceled' : 'confirmed', mined: version && { ...mined, version } }),
+        ),
+        change.insertReservation(`t${index}`, { held: [a, b], contents }),
+      ]),
+    ]);
+    await releaseSpends({ store, ids: systemIds, clock: { nowMs: () => 7_500 } });
+    const stored = await read.spendWindows('relayer-1', ['a', 'b']);
+    assert.deepEqual(
+      stored.map(({ name, window: { open, spent } }) => [name, open, spent]),
+      [
+        ['a', 0n, [{ index: 7, amount: 200n }]],
+        ['b', 0n, [{ index: 7, amount: 1n }]],
+      ],
+    );
   });
 });

@@ -151,6 +151,27 @@ describe('the ledger of limits', () => {
     await spend();
   });
 
+  it('a clock that was ahead for a while fills a limit for one window, although callers go on asking', async (test) => {
+    const { store, time, ledgers } = await openLedgers(test);
+    const [ledger] = ledgers;
+    const limit = aLimit();
+    const spend = () => ledger.withReserved('r1', [[aSpend(1_000n, limit)]], ({ changes }) => store.commit(changes));
+    const { nowMs } = time;
+    time.nowMs = nowMs + 365 * 86_400_000;
+    await spend();
+    const [stored] = await store.read.spendWindows('r1', [aSpend(0n, limit).window]);
+    assert.ok(stored);
+    const window = spendOf(stored.window, 1_000n, time.nowMs);
+    await store.commit([store.change.storeSpendWindow({ ...stored, version: 'spent', window }, stored.version)]);
+    time.nowMs = nowMs;
+    for (let minutes = 0; minutes < 60; minutes += 10) {
+      assert.equal((await errorOf(spend()))[1], 'SPEND_LIMIT_EXCEEDED', `after ${minutes} minutes`);
+      time.nowMs += 600_000;
+    }
+    time.nowMs += 60_001;
+    await spend();
+  });
+
   it('the refusal names the rule and what is left, and says when there is room', async (test) => {
     const { store, time, ledgers } = await openLedgers(test);
     const [ledger, other] = ledgers;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { emptyWindow, release, reserve, spend, usedAt, type WindowLimit } from '../../../src/core/rules/spend-window.js';
+import { emptyWindow, release, reserve, spend, usedAt, type WindowLimit, withoutFuture } from '../../../src/core/rules/spend-window.js';
 import { runs } from '../../support/runs.js';
 
 /** What happens to a window: time passes, an amount is wanted, or a transaction ends. `paidAt`: when it was paid, from its acceptance (0) to its end (1). */
@@ -89,12 +89,42 @@ describe('the window of a limit', () => {
     );
   });
 
-  it('a clock that was set back forgets nothing, and adds to the newest bucket', () => {
+  it('a clock that was set back forgets nothing, whichever of its times was right', () => {
     const limit = { amount: 10n, windowMs: 60_000 };
     const first = spend(reserve(emptyWindow(60_000), limit, 6n, 1_000_000).window ?? assert.fail(), 6n, 1_000_000);
     const second = spend(reserve(first, limit, 4n, 400_000).window ?? assert.fail(), 4n, 400_000);
-    assert.deepEqual(second, { windowMs: 60_000, open: 0n, spent: [{ index: 1_000, amount: 10n }] });
+    assert.deepEqual(second, { windowMs: 60_000, open: 0n, spent: [{ index: 400, amount: 10n, aheadIndex: 1_000 }] });
+    for (const nowMs of [400_000, 460_999, 1_000_000, 1_060_999]) assert.equal(usedAt(second, nowMs), 10n, String(nowMs));
+    for (const nowMs of [461_000, 999_999, 1_061_000]) assert.equal(usedAt(second, nowMs), 0n, String(nowMs));
     assert.equal(reserve(second, limit, 1n, 400_000).window, null);
+  });
+
+  it('what a clock that was ahead has dated counts as spent when the clock is right again, neither longer nor shorter', () => {
+    const times = { windowMs: fc.integer({ min: 1, max: 200_000 }), aheadMs: fc.integer({ min: 0, max: 10 ** 11 }) };
+    fc.assert(
+      fc.property(
+        fc.record({ ...times, startMs: fc.integer({ min: 0, max: 10 ** 12 }), later: fc.double({ min: 0, max: 1.1 }) }),
+        (one) => {
+          const { windowMs, aheadMs, startMs, later } = one;
+          const bucketMs = Math.ceil(windowMs / 60);
+          const limit = { amount: 10n, windowMs };
+          const ahead = spend(
+            reserve(emptyWindow(windowMs), limit, 10n, startMs + aheadMs).window ?? assert.fail(),
+            10n,
+            startMs + aheadMs,
+          );
+          const right = withoutFuture(ahead, startMs);
+          assert.equal(usedAt(right, startMs), 10n);
+          assert.equal(withoutFuture(right, startMs), right);
+          const nowMs = startMs + Math.floor(windowMs * later);
+          if (nowMs - startMs < windowMs) assert.equal(usedAt(right, nowMs), 10n, 'it counts for the length of the window');
+          // Clocks of instances may differ by a bucket. A time that is so near may have been right: then it counts.
+          const nearMs = aheadMs <= windowMs + 4 * bucketMs ? aheadMs : 0;
+          assert.equal(usedAt(right, startMs + nearMs + windowMs + 3 * bucketMs), 0n, 'and not for longer');
+        },
+      ),
+      { numRuns: runs(1_000) },
+    );
   });
 
   it('what transactions have reserved that wait never leaves, and the time to look again is near', () => {

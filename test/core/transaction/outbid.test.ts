@@ -48,12 +48,12 @@ describe('replace', () => {
     const { change, read } = rig.store;
     const name = windowOf('small', limit, { apiKeyId: null });
     const openAmount = async () => (await read.spendWindows('r1', [name]))[0]?.window.open;
-    const reservedOf = async (id: string) => (await read.reservation(id))?.map(({ amount }) => amount);
+    const reservedOf = async (id: string) => (await read.reservation(id))?.held.map(({ amount }) => amount);
     await rig.add(signedOf('a'), [first]);
     await rig.add(pendingOf('b'));
     await rig.store.commit([
       change.storeSpendWindow({ relayerId: 'r1', name, version: 'v', window: { windowMs: 60_000, open: 5n, spent: [] } }, null),
-      change.insertReservation('a', [{ window: name, amount: 5n }]),
+      change.insertReservation('a', { held: [{ window: name, amount: 5n }], contents: [] }),
     ]);
     assert.deepEqual((await errorOf(replace(rig, 'a'))).slice(0, 2), ['invalid', 'EXECUTION_REVERTED']);
     assert.deepEqual([await openAmount(), await reservedOf('a')], [5n, [5n]]);

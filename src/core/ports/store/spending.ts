@@ -12,11 +12,26 @@ export interface StoredSpendWindow {
   readonly window: SpendWindow;
 }
 
-/** What a transaction has reserved in a window. */
+/** An amount in a window. */
 export interface ReservedSpend {
   /** The name of the window. */
   readonly window: string;
   readonly amount: bigint;
+}
+
+/** What one content of a transaction spends. */
+export interface ContentSpends {
+  /** The first attempt that may have it; attempts before it have earlier content. */
+  readonly fromVersion: number;
+  readonly spends: readonly ReservedSpend[];
+}
+
+/** What a transaction has reserved. */
+export interface Reservation {
+  /** What the windows hold for it; the amounts of one window add up. */
+  readonly held: readonly ReservedSpend[];
+  /** By their versions; an empty list: not known. */
+  readonly contents: readonly ContentSpends[];
 }
 
 /** What an ended transaction has reserved. */
@@ -25,7 +40,9 @@ export interface EndedReservation {
   readonly relayerId: string;
   readonly status: TransactionStatus;
   readonly failureReason: FailureReason | null;
-  readonly reserved: readonly ReservedSpend[];
+  /** The attempt that was mined; null: none. */
+  readonly minedVersion: number | null;
+  readonly reserved: Reservation;
 }
 
 /** Changes of what counts against limits. */
@@ -33,11 +50,11 @@ export interface SpendingChanges {
   /** Stores a window; fails unless the stored one has the version `before`; null: unless none is stored. */
   storeSpendWindow(next: StoredSpendWindow, before: string | null): Change;
   /** Stores what a transaction has reserved, of which nothing is stored yet. */
-  insertReservation(transactionId: string, reserved: readonly ReservedSpend[]): Change;
+  insertReservation(transactionId: string, reserved: Reservation): Change;
   /** Stores what a transaction has reserved; fails unless `before` is stored. */
-  updateReservation(transactionId: string, next: readonly ReservedSpend[], before: readonly ReservedSpend[]): Change;
+  updateReservation(transactionId: string, next: Reservation, before: Reservation): Change;
   /** Deletes what a transaction has reserved; fails unless `before` is stored. */
-  deleteReservation(transactionId: string, before: readonly ReservedSpend[]): Change;
+  deleteReservation(transactionId: string, before: Reservation): Change;
 }
 
 /** Queries of what counts against limits. */
@@ -47,7 +64,7 @@ export interface SpendingReads {
   /** All windows of a relayer in which something was counted. */
   allSpendWindows(relayerId: string): Promise<readonly StoredSpendWindow[]>;
   /** What a transaction has reserved; undefined: nothing, or it has ended. */
-  reservation(transactionId: string): Promise<readonly ReservedSpend[] | undefined>;
+  reservation(transactionId: string): Promise<Reservation | undefined>;
   /** What transactions that have ended have reserved, up to this number of them. */
   endedReservations(limit: number): Promise<readonly EndedReservation[]>;
 }
