@@ -29,7 +29,7 @@ import { systemIds } from '../core/records/ids.js';
 import type { AgeClock } from '../core/work/age-clock.js';
 import type { AuditLog, Log } from '../core/work/log.js';
 import { backgroundTimers } from '../core/work/timers.js';
-import { withForeignNames } from '../observability/metrics/foreign-names.js';
+import { createForeignMetrics } from '../observability/metrics/foreign-names.js';
 import { createSystemState } from '../observability/system-state.js';
 import { createSecretBox } from '../storage/secret-box.js';
 import type { AppContext } from './app-context.js';
@@ -188,7 +188,7 @@ async function openMetricsPort({ settings, log, onStop }: AppContext, metrics: M
     host,
     port,
     tls: null,
-    handler: createPagesHandler(createOpenMetricsPages({ ...metrics, text: async () => withForeignNames(await metrics.text()) })),
+    handler: createPagesHandler(createOpenMetricsPages(createForeignMetrics(metrics))),
     newRequestId: systemIds.timeOrdered,
     log,
     shutdownDeadlineMs: 0,

@@ -328,6 +328,8 @@ export function loadSettings(env: Environment): Settings {
     problems.push({ path: 'AUDIT_FAIL', problem: 'must be open, or AUDIT_LOG_FILE must be set: standard output cannot confirm a line' });
   if (values.apiKeyNext === values.apiKey && values.apiKeyNext !== undefined)
     problems.push({ path: 'API_KEY_NEXT', problem: 'must be another key than API_KEY, or empty' });
+  if (isSet(env.METRICS_PORT) && env.METRICS_ENABLED?.toLowerCase() === 'false')
+    problems.push({ path: 'METRICS_PORT', problem: 'must be unset while METRICS_ENABLED is false: it serves all metrics without a key' });
   const foreign = foreignSettings(env);
   problems.push(...foreign.problems);
   if (problems.length > 0) throw new ConfigError(problems, foreign.notices);

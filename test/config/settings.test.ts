@@ -251,6 +251,13 @@ test('settings: reject variables of OpenZeppelin Relayer if ignoring them would 
   assert.deepEqual(new Set(Object.keys(problemsOf(env))), new Set(['RESET_STORAGE_ON_START']));
 });
 
+test('settings: METRICS_PORT opens no port that METRICS_ENABLED closes', () => {
+  assert.deepEqual(Object.keys(problemsOf({ ...needed, METRICS_PORT: '8081', METRICS_ENABLED: 'FALSE' })), ['METRICS_PORT']);
+  for (const METRICS_ENABLED of ['true', '', undefined])
+    assert.equal(loadSettings({ ...needed, METRICS_PORT: '8081', METRICS_ENABLED }).metricsPort, 8081);
+  assert.equal(loadSettings({ ...needed, METRICS_PORT: '', METRICS_ENABLED: 'false' }).metricsPort, null);
+});
+
 test('settings: mention variables of OpenZeppelin Relayer that have no effect, except harmless values', () => {
   const { notices } = loadSettings({
     ...needed,

@@ -21,15 +21,26 @@ export function servePage(pages: readonly Page[], request: ApiRequest, response:
   return true;
 }
 
-/** Creates the handler of an address that serves these public pages and nothing else. */
+/** Answers that are written at a time: each may be megabytes, and callers who need no key may read slowly. */
+const maxAnswers = 8;
+
+/** Creates the handler of an address that serves these public pages and nothing else. Beyond some answers at a time it says 503. */
 export function createPagesHandler(pages: readonly Page[]): ServerOptions['handler'] {
+  let answers = 0;
   return (request, response) => {
     const headers = protectiveHeaders(request);
     request.on('error', () => undefined);
     response.on('error', () => undefined);
     drainAfterAnswer(request, response);
-    if (servePage(pages, request, response, headers)) return;
-    const body = `not found; this port serves ${pages.map(({ path }) => path).join(' and ')}\n`;
-    writeAnswer(request, response, { status: 404, headers: [...headers, ['content-type', 'text/plain; charset=utf-8']], body });
+    answers += 1;
+    response.once('close', () => {
+      answers -= 1;
+    });
+    if (answers <= maxAnswers && servePage(pages, request, response, headers)) return;
+    const [status, body] =
+      answers > maxAnswers
+        ? ([503, `busy: ${maxAnswers} answers are being written; retry\n`] as const)
+        : ([404, `not found; this port serves ${pages.map(({ path }) => path).join(' and ')}\n`] as const);
+    writeAnswer(request, response, { status, headers: [...headers, ['content-type', 'text/plain; charset=utf-8']], body });
   };
 }

@@ -61,22 +61,28 @@ export function createBranch(rpc: Rpc): Branch {
     return answer === undefined || !('result' in answer) || answer.result?.number !== parent.number;
   }
 
-  async function read(calls: readonly RpcCall<Link | null>[]): Promise<void> {
+  /** Returns the hashes of the blocks that the endpoint of the head shows. */
+  async function read(calls: readonly RpcCall<Link | null>[]): Promise<ReadonlySet<string>> {
+    const shown = new Set<string>();
     for (const answer of await rpc.batch(calls, { first: 'head' })) {
       if ('result' in answer) {
-        if (answer.result !== null) keep(answer.result);
+        if (answer.result !== null) {
+          keep(answer.result);
+          shown.add(answer.result.hash);
+        }
         continue;
       }
       // Some nodes answer with an error if a number has no block.
       if (!(answer.error instanceof NodeError)) throw nodeUnavailable(answer.error);
     }
+    return shown;
   }
 
   /**
-   * Asks another endpoint for the parents of blocks that name an unknown one: the endpoint of the head may misstate them. Only a block that
-   * the head's endpoint has shown becomes a parent.
+   * Asks another endpoint for the parents of blocks that name an unknown one: the endpoint of the head may misstate them. Only what that
+   * endpoint has just `shown` becomes a parent: an orphan is known, too.
    */
-  async function correctParents(from: Link, height: bigint): Promise<void> {
+  async function correctParents(from: Link, height: bigint, shown: ReadonlySet<string>): Promise<void> {
     const broken = [...links.values()].filter(
       (link) => link.number <= from.number && link.number > height && link.parentHash !== null && parentOf(link) === undefined,
     );
@@ -88,22 +94,24 @@ export function createBranch(rpc: Rpc): Branch {
     for (const [index, { number, hash }] of broken.entries()) {
       const answer = answers[index];
       const block = answer !== undefined && 'result' in answer ? answer.result : null;
-      if (block?.hash === hash && parentOf(block) !== undefined) links.set(hash, { number, hash, parentHash: block.parentHash });
+      const isShown = block?.parentHash != null && shown.has(block.parentHash);
+      if (isShown && block.hash === hash && parentOf(block) !== undefined) links.set(hash, { number, hash, parentHash: block.parentHash });
     }
   }
 
   /** Reads the blocks at the numbers between the lowest known block and this height: first the unknown ones, then all, as after a reorg. */
   async function extend(height: bigint): Promise<boolean> {
     const known = new Set([...links.values()].map(({ number }) => number));
+    let shown: ReadonlySet<string> = new Set();
     for (const isWanted of [(number: bigint) => !known.has(number), () => true]) {
       const from = lowest(height);
       if (from === null) return false;
       const calls: RpcCall<Link | null>[] = [];
       for (let number = from.number - 1n; number >= height; number -= 1n) if (isWanted(number)) calls.push(questions.block(number));
-      if (calls.length > 0) await read(calls);
-      const reached = lowest(height);
-      if (reached !== null && reached.number > height) await correctParents(reached, height);
+      shown = calls.length > 0 ? await read(calls) : new Set();
     }
+    const broken = lowest(height);
+    if (broken !== null && broken.number > height) await correctParents(broken, height, shown);
     // The parent may be below the height, if that has no block.
     const last = lowest(height);
     if (last !== null && last.number > height && last.parentHash !== null) await read([questions.blockOfHash(last.parentHash)]);

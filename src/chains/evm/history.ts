@@ -87,7 +87,7 @@ function timed({ rpc, memory }: HistoryDeps, found: Use | NoSender): SenderUse |
   const isOld = (rpc.newestNumber() ?? blockNumber) - blockNumber > maxDepth;
   const read = async (options: CallOptions): Promise<ShownTime> => {
     const block = await rpc.call(questions.block(blockNumber), options).catch((error: unknown) => {
-      if (isOld && error instanceof NodeError) return null;
+      if (isOld && error instanceof NodeError && isStatePruned(error.message)) return null;
       throw nodeUnavailable(error);
     });
     if (block === null) return isOld ? 'none' : 'other';

@@ -84,8 +84,7 @@ export function createMarket({ rpc, memory, isEip1559, ownBids, nowMs }: MarketD
 
   async function readGasPrice(): Promise<GasPrice> {
     const [prices, block] = await Promise.all([rpc.opinions(questions.gasPrice()), latest()]);
-    const saidWei = block.baseFeePerGasWei ?? 0n;
-    const baseFeeWei = prices.every((one) => one >= saidWei) ? believe(block, saidWei) : await confirmedBaseFee();
+    const baseFeeWei = (block.baseFeePerGasWei ?? 0n) === 0n ? believe(block, 0n) : await confirmedBaseFee();
     // No block takes less than its base fee. Without a price that does pay it, the highest base fee of the next block does.
     const paying = prices.filter((one) => one >= baseFeeWei);
     const most = highestAfter(baseFeeWei);

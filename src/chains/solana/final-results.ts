@@ -51,12 +51,11 @@ const quietForMs = 60_000;
 const decidedPerHead = 4;
 const maxDisputed = 10_000;
 
-/** Another endpoint follows the chain and has not reached the block: one that jumps ahead makes it seem to lag. */
-const below = 'below';
-
 /** What the endpoint at this place shows of an attempt; null: nothing. */
 interface Word {
   readonly status: SignatureStatus | null;
+  /** It follows the chain and has not reached the block: one that jumps ahead makes it seem to lag. */
+  readonly isBelow?: true;
   readonly by: number;
 }
 
@@ -107,8 +106,8 @@ export function createFinalResults({ rpc, positions, clock, log, networkName }: 
   }
 
   /** Returns what another endpoint says, by signature. Left out: what it cannot know yet, or knows no more. */
-  async function wordsOn({ final, withHistory, answeredBy }: FinalReading): Promise<ReadonlyMap<string, Word | typeof below>> {
-    const words = new Map<string, Word | typeof below>();
+  async function wordsOn({ final, withHistory, answeredBy }: FinalReading): Promise<ReadonlyMap<string, Word>> {
+    const words = new Map<string, Word>();
     const second = await askOthers(final, withHistory, answeredBy);
     if (second === null) return words;
     const take = (one: Final, { slot, value, by }: Statuses & { readonly by: number }, at: number, slotsKept: bigint | null): void => {
@@ -126,7 +125,7 @@ export function createFinalResults({ rpc, positions, clock, log, networkName }: 
     }
     const lacking = final.filter(({ attempt, slot }) => !words.has(attempt.hash) && second.slot < slot);
     if (lacking.length > 0 && (await isFollowing(second.by, second.slot)))
-      for (const { attempt } of lacking) words.set(attempt.hash, below);
+      for (const { attempt } of lacking) words.set(attempt.hash, { status: null, by: second.by, isBelow: true });
     return words;
   }
 
@@ -150,8 +149,7 @@ export function createFinalResults({ rpc, positions, clock, log, networkName }: 
   /** Decides between what two endpoints show: a third one does, or the blocks of the two. Null: nothing does. */
   async function decide(one: Final, first: Word, second: Word): Promise<SignatureStatus | null> {
     const { hash } = one.attempt;
-    const word = (await wordsOn({ final: [one], withHistory: true, answeredBy: new Set([first.by, second.by]) })).get(hash);
-    const third = word === below ? null : word?.status;
+    const third = (await wordsOn({ final: [one], withHistory: true, answeredBy: new Set([first.by, second.by]) })).get(hash)?.status;
     for (const { status } of [first, second])
       if (status?.isFinal === true && third?.isFinal === true && isSame(status, third)) return status;
     if (await isRefuted(hash, second, first)) return first.status;
@@ -159,10 +157,10 @@ export function createFinalResults({ rpc, positions, clock, log, networkName }: 
   }
 
   /** Returns the status that counts; null: none does yet. */
-  function judge(signature: string, status: SignatureStatus, word: Word | typeof below | undefined): SignatureStatus | 'disputed' | null {
+  function judge(signature: string, status: SignatureStatus, word: Word | undefined): SignatureStatus | 'disputed' | null {
     if (word === undefined) return unconfirmed.isLong(signature) ? status : null;
     unconfirmed.forget(signature);
-    if (word === below) return unreached.isLong(signature) ? 'disputed' : null;
+    if (word.isBelow === true) return unreached.isLong(signature) ? 'disputed' : null;
     unreached.forget(signature);
     return word.status?.isFinal === true && isSame(word.status, status) ? status : 'disputed';
   }
@@ -179,8 +177,7 @@ export function createFinalResults({ rpc, positions, clock, log, networkName }: 
       const contested = final.filter((one) => judged.get(one) === 'disputed');
       for (const one of contested.toSorted((a, b) => turnOf(a) - turnOf(b)).slice(0, decidedPerHead)) {
         const { hash } = one.attempt;
-        const word = words.get(hash);
-        const second = word === below ? undefined : word;
+        const second = words.get(hash);
         const decided = by === undefined || second === undefined ? null : await decide(one, { status: one.status, by }, second);
         if (decided !== null) judged.set(one, decided);
         else {

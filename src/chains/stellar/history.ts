@@ -115,14 +115,19 @@ async function scan(
   return 'pruned';
 }
 
+/** An endpoint keeps more ledgers than these, and none that follows the chain lags as much. */
+const oldAfterLedgers = 720n;
+
 /** Reads when a ledger that holds a transaction closed, as two endpoints show it; see `SenderUse.timeMs`. */
 function closeTimeOf(rpc: Rpc, ledger: bigint): Promise<number | null> {
+  // An endpoint that lags refuses a newer ledger in the same words.
+  const isOld = (rpc.newestNumber() ?? ledger) - ledger > oldAfterLedgers;
   return agreedTime(rpc, async (options) => {
     try {
       const [first] = (await rpc.call(questions.history(ledger, null), options)).transactions;
       return (first?.ledger === ledger ? first.timeMs : null) ?? 'other';
     } catch (error) {
-      if (error instanceof NodeError && rangeText.test(error.message)) return 'none';
+      if (isOld && error instanceof NodeError && rangeText.test(error.message)) return 'none';
       throw nodeUnavailable(error);
     }
   });

@@ -81,7 +81,17 @@ export async function paidBelow(
     return typeof user === 'object' ? user : null;
   };
   const sinceMs = Math.min(...waiting().map(({ createdAtMs }) => createdAtMs));
-  const first = lane.numbers.signed === 0n ? await firstSince(lane, userOf, next, sinceMs) : lane.numbers.next;
+  let isAnyTimeOpen = false;
+  const isSince = async (nonce: bigint): Promise<boolean> => {
+    const user = await userOf(nonce);
+    if (user === null) return false;
+    const timeMs = await user.timeMs().catch(nullIfUnavailable);
+    isAnyTimeOpen ||= timeMs === null;
+    return timeMs === null || !isBefore(lane, timeMs, sinceMs);
+  };
+  const first = lane.numbers.signed === 0n ? await firstSince(isSince, next) : lane.numbers.next;
+  // Then it may be too low, so that the search ends before the nonces that count.
+  isUnproved ||= isAnyTimeOpen && next - first > maxSearched;
   for (let nonce = first; nonce < next && nonce < first + maxSearched; nonce += 1n) {
     const user = await userOf(nonce);
     const [same] = user === null ? [] : waiting().filter((one) => didSame(user, one));
@@ -102,19 +112,10 @@ export async function paidBelow(
 }
 
 /**
- * Returns the lowest of the newest nonces below `next` that was used at this time or later. A lane that never signed has no nonce of its
- * own, and the account may have been used by others for long.
+ * Returns the lowest of the newest nonces below `next` that was used since the requests. A lane that never signed has no nonce of its own,
+ * and the account may have been used by others for long.
  */
-async function firstSince(
-  lane: LaneContext,
-  userOf: (nonce: bigint) => Promise<SenderUse | null>,
-  next: bigint,
-  sinceMs: number,
-): Promise<bigint> {
-  const isSince = async (nonce: bigint): Promise<boolean> => {
-    const timeMs = (await userOf(nonce))?.timeMs();
-    return timeMs !== undefined && !isBefore(lane, (await timeMs.catch(nullIfUnavailable)) ?? sinceMs, sinceMs);
-  };
+async function firstSince(isSince: (nonce: bigint) => Promise<boolean>, next: bigint): Promise<bigint> {
   // Mostly there is nothing since.
   if (next === 0n || !(await isSince(next - 1n))) return next;
   let since = next - 1n;

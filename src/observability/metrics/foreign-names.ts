@@ -1,3 +1,7 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { monotonicMs } from '../../core/work/clock.js';
+import { shareRun } from '../../core/work/share-run.js';
+
 /** A metric of this service under the name that dashboards of OpenZeppelin Relayer have. */
 interface ForeignName {
   readonly name: string;
@@ -27,36 +31,62 @@ const foreignNames: readonly ForeignName[] = [
   { name: 'file_descriptors_count', of: 'process_open_fds' },
 ];
 
-/** A sample: the metric's name, what histograms append to it, the labels, and the value. */
-const sampleLine = /^([a-z_]+?)(_bucket|_sum|_count)?(?:\{(.*)\})? (\S+)$/;
 /** Values are in quotation marks, and those in them are escaped. */
 const labelPair = /([a-z_]+)="((?:[^"\\]|\\.)*)"/g;
 
-/** Appends the metrics under their foreign names to metrics in Prometheus' text format. */
-export function withForeignNames(text: string): string {
-  const types = new Map<string, string>();
-  const samples = new Map<string, { readonly suffix: string; readonly labels: ReadonlyMap<string, string>; readonly value: string }[]>();
-  for (const line of text.split('\n')) {
-    const [, typed, type] = /^# TYPE (\S+) (\S+)$/.exec(line) ?? [];
-    if (typed !== undefined && type !== undefined) types.set(typed, type);
-    const [whole, name = '', suffix = '', labels = '', value = ''] = sampleLine.exec(line) ?? [];
-    if (whole === undefined) continue;
-    const known = [name, `${name}${suffix}`].find((one) => types.has(one));
-    if (known === undefined) continue;
-    const pairs = [...labels.matchAll(labelPair)].map(([, key = '', text = '']) => [key, text] as const);
-    const ofMetric = samples.get(known) ?? [];
-    samples.set(known, ofMetric);
-    ofMetric.push({ suffix: known === name ? suffix : '', labels: new Map(pairs), value });
-  }
-  const lines = foreignNames.flatMap(({ name, of, where = () => true, labels: renamed = {} }) => {
-    const known = samples.get(of) ?? [];
-    const shown = known
-      .filter(({ labels }) => where(labels))
-      .map(({ suffix, labels, value }) => {
-        const pairs = [...labels].map(([key, text]) => `${renamed[key] ?? key}="${text}"`);
-        return `${name}${suffix}${pairs.length === 0 ? '' : `{${pairs.join(',')}}`} ${value}`;
-      });
-    return known.length === 0 ? [] : [`# HELP ${name} The same as ${of}`, `# TYPE ${name} ${types.get(of)}`, ...shown];
+/** The foreign names of each sample, by its own name, and what histograms append to it. */
+const bySample = new Map<string, { readonly foreign: ForeignName; readonly suffix: string }[]>();
+for (const foreign of foreignNames)
+  for (const suffix of ['', '_bucket', '_sum', '_count'])
+    bySample.set(`${foreign.of}${suffix}`, [...(bySample.get(`${foreign.of}${suffix}`) ?? []), { foreign, suffix }]);
+
+/** How many lines are read in one turn of the event loop. */
+const linesPerTurn = 2_000;
+/** Callers need no key: however often they ask, the text is made once in this time. */
+const freshForMs = 1_000;
+
+/** A source of metrics in Prometheus' text format. */
+interface Source {
+  text(): Promise<string>;
+  readonly contentType: string;
+}
+
+/** Adds the metrics under their foreign names to a source's own. All callers of a second share one text. */
+export function createForeignMetrics({ text, contentType }: Source, nowMs: () => number = monotonicMs): Source {
+  let last: { readonly text: string; readonly atMs: number } | null = null;
+  const make = shareRun(async () => {
+    last = { text: await withForeignNames(await text()), atMs: nowMs() };
+    return last.text;
   });
-  return `${text.replace(/\n*$/, '\n')}${lines.map((line) => `${line}\n`).join('')}`;
+  const isFresh = (): boolean => last !== null && nowMs() - last.atMs < freshForMs;
+  return { contentType, text: async () => (last !== null && isFresh() ? last.text : make()) };
+}
+
+/** Appends the metrics under their foreign names to metrics in Prometheus' text format. */
+export async function withForeignNames(text: string): Promise<string> {
+  const types = new Map<string, string>();
+  const samples = new Map<ForeignName, string[]>();
+  let lines = 0;
+  for (const line of text.split('\n')) {
+    lines += 1;
+    if (lines % linesPerTurn === 0) await nextTurn();
+    const [, typed, type] = line.startsWith('# TYPE ') ? (/^# TYPE (\S+) (\S+)$/.exec(line) ?? []) : [];
+    if (typed !== undefined && type !== undefined) types.set(typed, type);
+    const nameEnd = line.search(/[{ ]/);
+    const labelsEnd = line.lastIndexOf(' ');
+    for (const { foreign, suffix } of bySample.get(line.slice(0, Math.max(0, nameEnd))) ?? []) {
+      const labels = [...line.slice(nameEnd, labelsEnd).matchAll(labelPair)].map(([, key = '', value = '']) => [key, value] as const);
+      if (foreign.where?.(new Map(labels)) === false) continue;
+      const pairs = labels.map(([key, value]) => `${foreign.labels?.[key] ?? key}="${value}"`);
+      const shown = samples.get(foreign) ?? [];
+      samples.set(foreign, shown);
+      shown.push(`${foreign.name}${suffix}${pairs.length === 0 ? '' : `{${pairs.join(',')}}`}${line.slice(labelsEnd)}`);
+    }
+  }
+  const added = foreignNames.flatMap((foreign) => {
+    const type = types.get(foreign.of);
+    if (type === undefined) return [];
+    return [`# HELP ${foreign.name} The same as ${foreign.of}`, `# TYPE ${foreign.name} ${type}`, ...(samples.get(foreign) ?? [])];
+  });
+  return `${text.replace(/\n*$/, '\n')}${added.map((line) => `${line}\n`).join('')}`;
 }

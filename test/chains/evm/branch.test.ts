@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { blockFrom } from '../../../src/chains/evm/answer.js';
+import { type Block, blockFrom } from '../../../src/chains/evm/answer.js';
 import { createBranch, maxDepth } from '../../../src/chains/evm/branch.js';
-import type { Rpc } from '../../../src/chains/rpc/rpc.js';
+import type { RpcCall } from '../../../src/chains/rpc/json-rpc.js';
+import type { Answered, Rpc } from '../../../src/chains/rpc/rpc.js';
 
 const head = 1_000_000_000n;
 const hashOf = (height: bigint): string => `0x${height.toString(16).padStart(64, '0')}`;
@@ -15,7 +16,35 @@ const block = blockFrom({
   gasLimit: '0x1c9c380',
 });
 
+/** Blocks that follow each other, and an orphan at the height of one of them. */
+const linked = (number: bigint): Block => ({ ...block, number, hash: hashOf(number), parentHash: hashOf(number - 1n) });
+const orphan: Block = { ...linked(100n), hash: `0xff${hashOf(100n).slice(4)}` };
+
 describe('branch of blocks', () => {
+  for (const what of ['is honest', 'names an orphan as the parent'] as const)
+    it(`branch: after a reorg the blocks of the endpoint of the head count, while another one ${what}`, async () => {
+      const rpc: Pick<Rpc, 'batch' | 'wrongHeads' | 'isSingle'> = {
+        wrongHeads: () => 0,
+        isSingle: () => false,
+        async batch<T>(calls: readonly RpcCall<T>[], { first }: { readonly first?: unknown } = {}) {
+          return calls.map(({ method, params }): Answered<T> => {
+            const asked = linked(BigInt(String(Object(params)[0])));
+            const isLie = first === 'another' && what !== 'is honest' && asked.number === 101n;
+            const shown = method === 'eth_getBlockByHash' ? null : isLie ? { ...asked, parentHash: orphan.hash } : asked;
+            return { result: shown as T, by: 0 };
+          });
+        },
+      };
+      const branch = createBranch(rpc as Rpc);
+      for (let number = 90n; number < 100n; number += 1n) await branch.take(linked(number));
+      await branch.take(orphan);
+      assert.equal(await branch.reach(92n), true);
+      await branch.take(linked(101n));
+      assert.equal(await branch.reach(92n), true);
+      assert.equal(branch.hashAt(100n), hashOf(100n));
+      assert.equal(branch.contradicts({ blockNumber: 100n, blockHash: hashOf(100n) }), false);
+    });
+
   it('branch: asks for no block that is too far below a head that an endpoint claims', async () => {
     const asked: number[] = [];
     const batch: Rpc['batch'] = async (calls) => {

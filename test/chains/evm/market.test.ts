@@ -309,6 +309,17 @@ describe('prices that nodes suggest', () => {
     }
   });
 
+  it('prices that nodes suggest: the only endpoint that tells a price does not set the base fee of a legacy price, too', async (test) => {
+    const busy = (method: string) => (method === 'eth_gasPrice' ? null : pricing(block, null)(method));
+    for (const nodes of [
+      [pricing(lyingBlock, absurdWei), busy],
+      [pricing(lyingBlock, absurdWei), busy, busy],
+    ]) {
+      const market = await marketOf(test, nodes, { isEip1559: false });
+      assert.ok((await tipOf(market, 'legacy')) <= 100n * gwei);
+    }
+  });
+
   it('prices that nodes suggest: an only endpoint raises a base fee that its prices contradict no faster than a chain can', async (test) => {
     let head = block;
     const market = await marketOf(test, [(method) => pricing(head, 2n * gwei)(method)], { isEip1559: false });
