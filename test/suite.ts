@@ -6,7 +6,7 @@ await runNamed('suite', {
   faults: {
     takes: 'over an hour; --short: 4 min',
     does: 'kills the service, takes blocks out of the chain, and breaks nodes, databases and disks under load',
-    options: '[names...] [--short] [--seed <integer>]',
+    options: '[names...] [--short] [--rounds <integer>] [--seed <integer>]',
     load: () => import('./faults/run.js'),
   },
   instances: {
@@ -19,7 +19,7 @@ await runNamed('suite', {
   'postgres-ha': {
     takes: '1 hour; --short: 2 min',
     does: 'lets PostgreSQL under Patroni fail over, with and without a synchronous standby; skipped without Patroni, etcd and HAProxy',
-    options: '[--short] [--seed <integer>]',
+    options: '[--short] [--rounds <integer>] [--seed <integer>]',
     args: ['postgres-ha'],
     load: () => import('./faults/run.js'),
   },

@@ -66,7 +66,7 @@ const failovers: Readonly<Record<string, Failover>> = {
 /** A synchronous pair of PostgreSQL servers fails over under a constant load: nothing that was accepted is lost or paid twice, and no process ends. */
 export const failover: FaultSuite = async (run) => {
   const figures: Record<string, string> = {};
-  for (let round = 0; round < (run.isShort ? 1 : 5); round += 1) {
+  for (let round = 0; round < run.rounds(5); round += 1) {
     for (const [name, fail] of Object.entries(failovers)) {
       const { sends, backMs } = await failOver(run, name, { start: startPostgresPair, fail });
       figures[`${name} ${round + 1}`] = `${sends} sends, writes back after ${(backMs / 1_000).toFixed(2)} s`;

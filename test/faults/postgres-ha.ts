@@ -28,7 +28,7 @@ const broadcastWithinMs = 5_000;
 export const postgresHa: FaultSuite = async (run) => {
   if (skipWithoutPatroni !== false) return { 'nothing ran': skipWithoutPatroni };
   const figures: Record<string, string> = {};
-  for (let round = 1; round <= (run.isShort ? 1 : 30); round += 1) {
+  for (let round = 1; round <= run.rounds(30); round += 1) {
     // In turns, the primary is gone, or lives on without its Patroni. Each time the password changes before.
     const fail = async (cluster: PatroniCluster) => {
       await cluster.rotatePassword();

@@ -7,7 +7,7 @@ import type { FaultSuite } from './suite.js';
 import { suites } from './suites.js';
 
 /*
- * The fault suites: `npm run suite -- faults [names...] [--short] [--seed <integer>]`. Each drives the real service over REST on a real node, causes
+ * The fault suites: `npm run suite -- faults [names...] [--short] [--rounds <integer>] [--seed <integer>]`. Each drives the real service over REST on a real node, causes
  * faults, and compares its records with the chain's own blocks. Prints a line of figures for each; exit code 1 if any found a violation.
  */
 
@@ -18,10 +18,12 @@ const shownOfAKind = 2;
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { short: { type: 'boolean', default: false }, seed: { type: 'string' } },
+  options: { short: { type: 'boolean', default: false }, rounds: { type: 'string' }, seed: { type: 'string' } },
 });
 const seed = values.seed === undefined ? Math.floor(Math.random() * 2 ** 32) : Number(values.seed);
 if (!Number.isSafeInteger(seed)) fail(`--seed must be an integer, not ${values.seed}`);
+const rounds = values.rounds === undefined ? null : Number(values.rounds);
+if (rounds !== null && !(Number.isSafeInteger(rounds) && rounds > 0)) fail(`--rounds must be a positive integer, not ${values.rounds}`);
 const wanted = positionals.length === 0 ? suites : new Map([...suites].filter(([name]) => positionals.some((text) => matches(name, text))));
 for (const text of positionals) {
   if (![...suites.keys()].some((name) => matches(name, text)))
@@ -48,6 +50,7 @@ async function runs(name: string, suite: FaultSuite): Promise<boolean> {
   };
   const figures = await suite({
     isShort: values.short,
+    rounds: (full) => rounds ?? (values.short ? 1 : full),
     random: createRandom(seed).fork(name),
     violation,
     say: (line) => say(`  ${name}: ${line}`),

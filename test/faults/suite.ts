@@ -7,6 +7,8 @@ export type Figures = Readonly<Record<string, number | string>>;
 export interface FaultRun {
   /** True for the form that is short enough to run with every change. */
   readonly isShort: boolean;
+  /** How many times a suite repeats its faults: `--rounds`, or once in the short form, or as often as the full form says. */
+  rounds(full: number): number;
   readonly random: Random;
   /** Reports a violation: the suite continues, and has failed. `details` is shown as JSON. */
   violation(sentence: string, details?: unknown): void;
