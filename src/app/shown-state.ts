@@ -60,7 +60,7 @@ export function figuresOf(parts: ShownParts): FigureSources {
       isSigningHeld: sharing.ownHold() !== null,
       clockSkewMs: sharing.clockSkewMs(),
       unsafeSettings: sharing.unsafeSettings(),
-      oldestSnapshotMs: sharing.oldestSnapshotMs(),
+      oldestSnapshot: sharing.oldestSnapshot(),
     }),
     webhookBacklog: () => delivery.backlog(),
     databaseLogBytes: logBytes,

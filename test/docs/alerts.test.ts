@@ -84,6 +84,13 @@ const stories: Readonly<Record<string, readonly Story[]>> = {
       firesAt: [61],
       labels: { job: 'relayer' },
     },
+    {
+      what: 'a replication slot that no standby uses',
+      series: { [of('relayer_database_oldest_snapshot_transactions')]: '0+20000x100' },
+      silentAt: [50],
+      firesAt: [51],
+      labels: { job: 'relayer' },
+    },
   ],
   RelayerInstanceMissing: [
     {

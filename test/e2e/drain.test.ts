@@ -100,6 +100,20 @@ describe('two instances on one PostgreSQL', () => {
     });
   }
 
+  it('the list warns of settings of the database with which answered commits can get lost', async () => {
+    // The server of the tests runs without fsync and without a standby.
+    const logs = await waitFor('the warning for several instances', async () => {
+      const { body } = await (instances[0] as Instance).rest('GET', '/instances');
+      return body.metadata?.logs.length === 2 ? (body.metadata.logs as { level: string; message: string }[]) : undefined;
+    });
+    assert.deepEqual(
+      logs.map(({ level }) => level),
+      ['warn', 'warn'],
+    );
+    assert.match(logs[0]?.message ?? '', /^fsync is off: /);
+    assert.match(logs[1]?.message ?? '', /^synchronous_standby_names is empty: /);
+  });
+
   it('both list both, newest first, over REST and RPC, and each says which one it is', async () => {
     const [first, second] = instances as [Instance, Instance];
     await holderAndOther();

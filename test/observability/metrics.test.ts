@@ -13,7 +13,7 @@ const noInstances = {
   isRewound: false,
   isSigningHeld: false,
   clockSkewMs: 0,
-  oldestSnapshotMs: 0,
+  oldestSnapshot: { ageMs: 0, transactions: 0 },
   unsafeSettings: new Map(),
 };
 
@@ -39,7 +39,7 @@ describe('metrics of instances', () => {
         isRewound: true,
         isSigningHeld: true,
         clockSkewMs: -1_500,
-        oldestSnapshotMs: 90_000,
+        oldestSnapshot: { ageMs: 90_000, transactions: 17 },
         unsafeSettings: new Map([['fsync', true] as const, ['full_page_writes', false] as const]),
       }),
       ...own,
@@ -61,6 +61,7 @@ describe('metrics of instances', () => {
       'relayer_signing_held 1',
       'relayer_clock_skew_seconds -1.5',
       'relayer_database_oldest_snapshot_seconds 90',
+      'relayer_database_oldest_snapshot_transactions 17',
       'relayer_database_setting_unsafe{setting="fsync"} 1',
       'relayer_database_setting_unsafe{setting="full_page_writes"} 0',
     ]);

@@ -317,7 +317,7 @@ export function createServer(db: Sqlite.Database, wrote: () => void): Server {
             tables: 'first',
             timeMs: process.nowMs(),
             durability,
-            oldestSnapshotMs: 0,
+            oldestSnapshot: { ageMs: 0, transactions: 0 },
           };
         },
         async conditions() {

@@ -9,6 +9,7 @@ import { changePositionStatements } from '../../src/storage/statements/feed.js';
 import { instanceStatements } from '../../src/storage/statements/instances.js';
 import { noFiles } from '../support/no-files.js';
 import { startPostgres } from '../support/postgres.js';
+import { runSql, startPostgresPair } from '../support/postgres-pair.js';
 import { aNotification, anAttempt, anEvent, aTransaction, next, sampleLane, silentLog } from '../support/stored-samples.js';
 import { waitFor } from '../support/wait-for.js';
 
@@ -56,12 +57,13 @@ it('the beginning of a batch reads no more pages beside a snapshot that was open
   await write(10);
   const first = await pages();
   await snapshot.query('begin transaction isolation level repeatable read; select count(*) from instances');
-  await waitFor('its age to be seen', () => sharing.oldestSnapshotMs() > 0 || undefined);
+  await waitFor('its age to be seen', () => sharing.oldestSnapshot().ageMs > 0 || undefined);
   await write(batches);
   const last = await pages();
   assert.ok(last <= first + fewPages, `${first} pages at first, ${last} after ${batches} batches`);
+  await waitFor('its transactions to be counted', () => sharing.oldestSnapshot().transactions >= batches || undefined);
   await snapshot.query('commit');
-  await waitFor('it to be gone', () => sharing.oldestSnapshotMs() === 0 || undefined);
+  await waitFor('it to be gone', () => sharing.oldestSnapshot().ageMs === 0 || undefined);
 });
 
 it('the commits of a transaction read no more pages beside a snapshot that was open for hundreds of transactions', async (test) => {
@@ -138,4 +140,28 @@ it('the commits of a transaction read no more pages beside a snapshot that was o
   const last = await pagesOf(nonce);
   const grown = [...last].filter(([name, pages]) => pages > 1.5 * (first.get(name) ?? 0) + fewPages);
   assert.deepEqual(grown, [], `at first: ${JSON.stringify([...first])}`);
+});
+
+it('a standby whose snapshot keeps dead rows at the primary is seen by the transactions since', async (test) => {
+  const pair = await startPostgresPair();
+  test.after(() => pair.stop());
+  const { store, leases, sharing } = await openInstance(pair.url, { log: silentLog, instance: { version: '1.0.0', files: noFiles } });
+  test.after(() => store.close());
+  await leases.start();
+  test.after(() => leases.stop());
+  for (const sql of ['alter system set hot_standby_feedback = on', 'alter system set wal_receiver_status_interval = 1'])
+    await runSql(pair.standbyUrl, sql);
+  await runSql(pair.standbyUrl, 'select pg_reload_conf()');
+  const snapshot = new pg.Client({ connectionString: pair.standbyUrl });
+  await snapshot.connect();
+  test.after(() => snapshot.end());
+  await snapshot.query('begin transaction isolation level repeatable read; select count(*) from pg_class');
+  const feedback = 'select 1 as is from pg_stat_replication where backend_xmin is not null';
+  await waitFor('the primary to know of it', async () => (await runSql(pair.primaryUrl, feedback))[0]);
+  for (let number = 0; number < transactions; number += 1) await store.commit([store.change.confirmTime(number)]);
+  const { ageMs } = await waitFor('its transactions to be counted', () => {
+    const oldest = sharing.oldestSnapshot();
+    return oldest.transactions >= transactions ? oldest : undefined;
+  });
+  assert.equal(ageMs, 0);
 });

@@ -42,6 +42,38 @@ describe('PostgreSQL as operators configure it', () => {
     assert.notEqual(await store.read.transaction('1'), undefined);
   });
 
+  it('commits wait for the disk and for a synchronous standby, whatever the synchronous_commit of the database', async (test) => {
+    for (const [setting, used] of [
+      ['local', 'on'],
+      ['remote_write', 'on'],
+      ['off', 'on'],
+      ['remote_apply', 'remote_apply'],
+    ] as const) {
+      const databaseUrl = await server.newDatabase();
+      const admin = await connect(test, databaseUrl);
+      await admin.query(`do $$ begin execute format('alter database %I set synchronous_commit = ${setting}', current_database()); end $$`);
+      const { writer } = await connectPostgresWriter(databaseUrl);
+      test.after(() => writer.end());
+      assert.deepEqual((await writer.query('show synchronous_commit')).rows, [{ synchronous_commit: used }]);
+    }
+  });
+
+  for (const [feature, definition] of [
+    ['advisory locks', 'pg_try_advisory_lock(integer, integer) returns boolean language sql as $f$ select true $f$'],
+    ['notifications', 'pg_notify(text, text) returns void language sql as $f$ select $f$'],
+  ])
+    it(`a database whose ${feature} have no effect is refused at the start, with what it lacks`, async (test) => {
+      const databaseUrl = await server.newDatabase();
+      const admin = await connect(test, databaseUrl);
+      await admin.query(`create schema fake; create function fake.${definition}`);
+      await admin.query(
+        `do $$ begin execute format('alter database %I set search_path = public, fake, pg_catalog', current_database()); end $$`,
+      );
+      await assert.rejects(openStore(databaseUrl, { log: silentLog }), (error: Error) =>
+        new RegExp(`^the database lacks ${feature}.*: they have no effect; the service needs PostgreSQL$`).test(error.message),
+      );
+    });
+
   it('a locked table fails the commit, not the process, and the next commit after it succeeds', async (test) => {
     const databaseUrl = await server.newDatabase();
     const { store, lost } = await openStore(databaseUrl, { log: silentLog });

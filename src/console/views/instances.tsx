@@ -3,7 +3,7 @@ import { type Instance, InstanceState } from '../../../gen/relayer/v1/instance_s
 import { Badge } from '../parts/badge.js';
 import { Button } from '../parts/button.js';
 import { Hash } from '../parts/copy.js';
-import { FailureNote } from '../parts/failure-note.js';
+import { FailureNote, Note } from '../parts/failure-note.js';
 import { ConfirmDialog } from '../parts/form-dialog.js';
 import { ListPanel } from '../parts/list-panel.js';
 import { PageTitle } from '../parts/page-title.js';
@@ -18,8 +18,10 @@ import { overview } from '../service/overview.js';
 /** The instances of the service. */
 export function InstancesView() {
   const [drained, setDrained] = useState<Instance | null>(null);
+  const [warnings, setWarnings] = useState<readonly string[]>([]);
   const pages = usePages<Instance>(async (pageToken, signal) => {
     const page = await instances.listInstances({ pageSize: 100, pageToken }, { ...once, signal });
+    if (!signal.aborted) setWarnings(page.metadata?.logs.map(({ message }) => message) ?? []);
     return { rows: page.instances, nextPageToken: page.nextPageToken };
   }, []);
   // The overview hears of each change.
@@ -41,6 +43,11 @@ export function InstancesView() {
   return (
     <>
       <PageTitle>Instances</PageTitle>
+      {warnings.map((warning) => (
+        <Note key={warning} tone="warn">
+          <p>{warning}</p>
+        </Note>
+      ))}
       <FailureNote failure={undrain.failure} />
       <ListPanel
         what="Instances"

@@ -29,6 +29,8 @@ export interface Instances {
   ownId(): string;
   /** As they were seen last. */
   instances(): readonly RunningInstance[];
+  /** What is wrong with the database or the clocks, as this instance saw it last, in sentences for operators. Empty: nothing. */
+  dangers(): readonly string[];
   /**
    * Tells an instance to give up its leases, and to take none until its process starts again or the drain is undone. False: there is no
    * such instance. Throws `INSTANCE_ALONE` if no other one can use the database of this one, and, unless `isForced`, if no other one shares

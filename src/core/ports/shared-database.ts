@@ -56,8 +56,18 @@ export interface Look {
   /** The database's time. */
   readonly timeMs: number;
   readonly durability: Durability;
-  /** How long the oldest transaction that keeps the server from removing dead rows has run; 0: none that this user may see. */
-  readonly oldestSnapshotMs: number;
+  readonly oldestSnapshot: OldestSnapshot;
+}
+
+/** What keeps the server from removing dead rows, as far as the user of the service may see it. */
+export interface OldestSnapshot {
+  /** How long the oldest transaction that does so has run; 0: none does. */
+  readonly ageMs: number;
+  /**
+   * How many transactions have begun since the oldest row version that must stay. A replication slot, a standby with
+   * `hot_standby_feedback` and a prepared transaction count too, which have no age in time.
+   */
+  readonly transactions: number;
 }
 
 /** What of a database an instance has checked when it started. */

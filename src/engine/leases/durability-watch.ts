@@ -9,6 +9,8 @@ export interface DurabilityWatch {
   note(durability: Durability, instances: number): void;
   /** Whether answered commits can get lost with each setting, as last read. */
   unsafe(): ReadonlyMap<string, boolean>;
+  /** A sentence for each of these settings, as last read. */
+  dangers(): readonly string[];
   /** Why nothing may be signed with these settings; null: it may. */
   refusal(): string | null;
 }
@@ -27,6 +29,7 @@ export function createDurabilityWatch(requiresStandby: boolean, log: Log): Durab
       reported = found;
     },
     unsafe: () => unsafe,
+    dangers: () => reported,
     refusal: () => (requiresStandby && last !== null && !last.synchronous_standby_names ? required : null),
   };
 }

@@ -1,6 +1,6 @@
 import type { InstanceState } from '../../core/ports/instances.js';
 import type { Message } from '../../core/ports/news.js';
-import type { Conditions, Look, Member, Observer, SharedDatabase } from '../../core/ports/shared-database.js';
+import type { Conditions, Look, Member, Observer, OldestSnapshot, SharedDatabase } from '../../core/ports/shared-database.js';
 import type { DurationClock } from '../../core/work/clock.js';
 import { lookPaceMs } from './look-pace.js';
 
@@ -19,8 +19,8 @@ export interface SeenInstances {
   members(): readonly Member[];
   /** The members whose state is `sharing`, by number. */
   sharing(): readonly number[];
-  /** See `Look.oldestSnapshotMs`. */
-  oldestSnapshotMs(): number;
+  /** See `Look`. */
+  oldestSnapshot(): OldestSnapshot;
   /** How long to wait until the next look. */
   paceMs(): number;
   /** True until this instance takes leases for the first time. */
@@ -61,7 +61,7 @@ export function createSeenInstances({ shared, heard, connected, looked, clock }:
   let myState: InstanceState = 'starting';
   let observer: Observer | null = null;
   let seen: readonly Member[] = [];
-  let oldestSnapshotMs = 0;
+  let oldestSnapshot: OldestSnapshot = { ageMs: 0, transactions: 0 };
   let seenTimeMs = 0;
 
   async function connect(): Promise<Observer> {
@@ -86,7 +86,7 @@ export function createSeenInstances({ shared, heard, connected, looked, clock }:
     const askedAtMs = clock.elapsedMs();
     const shown = await by.look();
     looked(shown, askedAtMs);
-    oldestSnapshotMs = shown.oldestSnapshotMs;
+    oldestSnapshot = shown.oldestSnapshot;
     seenTimeMs = shown.timeMs;
     return shown.members;
   }
@@ -111,7 +111,7 @@ export function createSeenInstances({ shared, heard, connected, looked, clock }:
     me: () => me,
     members: () => seen,
     sharing: () => seen.filter(({ shown }) => shown.state === 'sharing').map(({ number }) => number),
-    oldestSnapshotMs: () => oldestSnapshotMs,
+    oldestSnapshot: () => oldestSnapshot,
     paceMs: () => lookPaceMs({ me, members: seen, timeMs: seenTimeMs }),
     isStarting: () => myState === 'starting',
     observer: () => observer,

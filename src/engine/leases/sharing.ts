@@ -3,7 +3,7 @@ import type { DatabaseState } from '../../core/ports/database-state.js';
 import type { InstanceState, Instances } from '../../core/ports/instances.js';
 import type { LeaseKind } from '../../core/ports/leases.js';
 import type { News } from '../../core/ports/news.js';
-import type { Member } from '../../core/ports/shared-database.js';
+import type { Member, OldestSnapshot } from '../../core/ports/shared-database.js';
 import { ConflictError } from '../../core/ports/store/change.js';
 import type { LeaseShares } from './lease-shares.js';
 import type { SeenInstances } from './seen-instances.js';
@@ -20,8 +20,8 @@ export interface Sharing
   unheld(): ReadonlyMap<LeaseKind, number>;
   /** Why this instance changes and signs nothing any more: another one works with newer configuration files. Null: none does. */
   superseded(): string | null;
-  /** See `Look.oldestSnapshotMs`. */
-  oldestSnapshotMs(): number;
+  /** As this instance saw it last. */
+  oldestSnapshot(): OldestSnapshot;
   /** Calls `listener` when another instance may have changed something. */
   onNews(listener: (news: News) => void): void;
 }
@@ -72,7 +72,7 @@ export function createSharing({ seen, hold, shares, setState, nextRound, onNews,
     count: () => seen.members().length,
     unheld: shares.unheld,
     superseded,
-    oldestSnapshotMs: seen.oldestSnapshotMs,
+    oldestSnapshot: seen.oldestSnapshot,
     async drain(id, isForced) {
       await nextRound();
       const member = memberOf(id);
@@ -106,5 +106,6 @@ export function createSharing({ seen, hold, shares, setState, nextRound, onNews,
     clockSkewMs: hold.clockSkewMs,
     clockDifference: hold.clockDifference,
     unsafeSettings: hold.unsafeSettings,
+    dangers: hold.dangers,
   };
 }

@@ -33,6 +33,8 @@ export interface SigningHold {
   clockDifference(): string | null;
   /** Whether commits that the database's server answered can get lost with each of its settings. */
   unsafeSettings(): ReadonlyMap<string, boolean>;
+  /** See `Instances.dangers`. */
+  dangers(): readonly string[];
   /** Takes note that the database lacks commits, as this shows: nothing is signed, before the next look too. */
   noteRewind(evidence: string): void;
   /**
@@ -109,6 +111,12 @@ export function createSigningHold({ requiresStandby, ownObstacle, ownRewind, clo
     clockSkewMs: databaseClock.skewMs,
     clockDifference: databaseClock.difference,
     unsafeSettings: settings.unsafe,
+    dangers() {
+      const hold = ownHold();
+      const held = hold === null ? [] : [`this instance signs nothing: ${hold}`];
+      const difference = databaseClock.difference();
+      return [...held, ...settings.dangers(), ...(difference === null ? [] : [`${difference}; correct the clock that is wrong`])];
+    },
     noteRewind,
     unrecordedRewind: () => (isRecorded ? null : (rewind?.evidence ?? null)),
     note({ timeMs, durability, members, tables, rewind: found }, askedAtMs) {

@@ -2,6 +2,7 @@ import { DomainError } from '../../core/errors/errors.js';
 import { soleDatabase } from '../../core/ports/database-state.js';
 import type { RunningInstance } from '../../core/ports/instances.js';
 import type { Leases } from '../../core/ports/leases.js';
+import type { OldestSnapshot } from '../../core/ports/shared-database.js';
 import { durable, unsafeSettings } from '../../core/records/durability.js';
 import type { Clock } from '../../core/work/clock.js';
 import type { Log } from '../../core/work/log.js';
@@ -84,6 +85,9 @@ export interface SoleInstanceDeps extends Pick<RunningInstance, 'version' | 'hos
   readonly clock: Clock;
 }
 
+/** A process that uses its database alone removes what it wrote itself. */
+const noSnapshot: OldestSnapshot = { ageMs: 0, transactions: 0 };
+
 /** Creates the instances of a database that one process uses alone. */
 export function createSoleInstance({ version, host, pid, leases, ownObstacle = () => null, clock }: SoleInstanceDeps): Sharing {
   const id = '1';
@@ -102,9 +106,13 @@ export function createSoleInstance({ version, host, pid, leases, ownObstacle = (
     ownHold: ownObstacle,
     clockSkewMs: () => 0,
     superseded: () => null,
-    oldestSnapshotMs: () => 0,
+    oldestSnapshot: () => noSnapshot,
     clockDifference: () => null,
     unsafeSettings: () => unsafeSettings(durable, 1),
+    dangers() {
+      const hold = ownObstacle();
+      return hold === null ? [] : [`this instance signs nothing: ${hold}`];
+    },
     undrain: async (drained) => drained === id,
     async drain(drained) {
       if (drained !== id) return false;

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type InstanceState, instanceStates } from '../../core/ports/instances.js';
 import { type LeaseKind, leaseKinds } from '../../core/ports/leases.js';
+import type { OldestSnapshot } from '../../core/ports/shared-database.js';
 import { openStatuses, type TransactionStatus } from '../../core/records/transaction.js';
 import { inTime } from '../../core/work/abort.js';
 import { headText, labelsText, lineOf } from './series.js';
@@ -53,8 +54,7 @@ export interface InstanceFigures {
   readonly clockSkewMs: number;
   /** The settings of PostgreSQL with which answered commits can get lost, by name. */
   readonly unsafeSettings: ReadonlyMap<string, boolean>;
-  /** How long the oldest transaction that keeps PostgreSQL from removing dead rows has run. */
-  readonly oldestSnapshotMs: number;
+  readonly oldestSnapshot: OldestSnapshot;
 }
 
 /** Whether the service works. */
@@ -214,7 +214,7 @@ function instanceTexts({
   isSigningHeld,
   clockSkewMs,
   unsafeSettings,
-  oldestSnapshotMs,
+  oldestSnapshot,
 }: InstanceFigures): readonly string[] {
   const countOf = (state: InstanceState) => states.filter((one) => one === state).length;
   return [
@@ -227,7 +227,12 @@ function instanceTexts({
     gaugeText(
       'relayer_database_oldest_snapshot_seconds',
       'Age of the oldest transaction that keeps PostgreSQL from removing dead rows',
-      oldestSnapshotMs / 1_000,
+      oldestSnapshot.ageMs / 1_000,
+    ),
+    gaugeText(
+      'relayer_database_oldest_snapshot_transactions',
+      'Transactions since the oldest row version that PostgreSQL must keep, also for a replication slot, a standby or a prepared transaction',
+      oldestSnapshot.transactions,
     ),
     countsText(
       'relayer_database_setting_unsafe',

@@ -59,26 +59,30 @@ export async function readMembers(client: pg.Client, schema: string): Promise<re
 /** Reads the time and the settings of the server, and whether the database was found to lack commits. */
 export async function readServer(client: pg.Client): Promise<Omit<Look, 'members'>> {
   const { rows } = await client.query<
-    Pick<Look, 'timeMs' | 'tables' | 'oldestSnapshotMs'> &
-      Durability & {
+    Pick<Look, 'timeMs' | 'tables'> & { readonly ageMs: number; readonly transactions: number } & Durability & {
         [Key in keyof Rewind]: Rewind[Key] | null;
       }
   >(
-    `select floor(extract(epoch from clock_timestamp()) * 1000)::float8 as "timeMs", ${durability},
+    // A connection of a standby has no database.
+    `with sessions as (select datid, backend_xmin, xact_start from pg_stat_get_activity(null)
+       where backend_xmin is not null and pid <> pg_backend_pid()
+       and (datid is null or datid = (select oid from pg_database where datname = current_database())))
+     select floor(extract(epoch from clock_timestamp()) * 1000)::float8 as "timeMs", ${durability},
      to_regclass('transactions')::oid::text as tables,
      (select coalesce(floor(extract(epoch from clock_timestamp() - min(xact_start)) * 1000), 0)::float8
-       from pg_stat_get_activity(null) where backend_xmin is not null and pid <> pg_backend_pid()
-       and datid = (select oid from pg_database where datname = current_database())) as "oldestSnapshotMs",
+       from sessions where datid is not null) as "ageMs",
+     (select coalesce(max(age(xmin)), 0) from (select backend_xmin from sessions union all select xmin from pg_replication_slots
+       union all select transaction from pg_prepared_xacts where database = current_database()) as kept (xmin)) as transactions,
      rewound_at_ms as "foundAtMs", rewind_evidence as evidence
      from (select) as once left join database_ids on number = 1 and rewound_at_ms is not null`,
   );
   const [row] = rows;
   if (row === undefined) throw new Error('the database answered a look without a row');
-  const { timeMs, tables, oldestSnapshotMs, foundAtMs, evidence, ...settings } = row;
+  const { timeMs, tables, ageMs, transactions, foundAtMs, evidence, ...settings } = row;
   return {
     timeMs,
     tables,
-    oldestSnapshotMs,
+    oldestSnapshot: { ageMs, transactions },
     durability: settings,
     rewind: foundAtMs === null ? null : { foundAtMs, evidence: evidence ?? '' },
   };

@@ -124,6 +124,7 @@ describe('the clocks of an instance and of the database', () => {
     const one = await joined(test, await server.newDatabase(), 5_000);
     assert.match(one.sharing.clockDifference() ?? '', /^the clock of this instance is (4\.\d|5\.0) s ahead of the database's$/);
     assert.ok(one.logged.some((message) => /s ahead of the database's; correct the clock that is wrong$/.test(message)));
+    assert.ok(one.sharing.dangers().some((danger) => /s ahead of the database's; correct the clock that is wrong$/.test(danger)));
     await one.sign('sent');
     // The time of the database decides together with the own one.
     assert.ok(Math.abs((one.sharing.timeMs() ?? 0) - Date.now()) < 1_000);

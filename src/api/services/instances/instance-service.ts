@@ -18,9 +18,11 @@ export function createInstanceService({ sharing }: InstanceServiceDeps): Service
   const listing: Listing<RunningInstance, Instance> = { desc: InstanceSchema, record, idOf: ({ id }) => id };
   return {
     listInstances(request, context) {
-      const page = pageOf(request, callOf(context));
+      const call = callOf(context);
+      for (const message of sharing.dangers()) call.warnings.push({ level: 'warn', message });
+      const page = pageOf(request, call);
       const found = sliceOf(listInstances(sharing), page, ({ id }) => id);
-      const { records: instances, ...rest } = listAnswer(page, found, listing, callOf(context));
+      const { records: instances, ...rest } = listAnswer(page, found, listing, call);
       return { instances, ...rest };
     },
     async drainInstance({ instanceId, force }) {
