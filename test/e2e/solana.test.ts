@@ -29,7 +29,8 @@ describe('a Solana relayer', () => {
   let amount = sol;
 
   before(async () => {
-    s = await startSolanaService();
+    // The only node would have to prove each death twice, minutes apart.
+    s = await startSolanaService({ nodes: 2 });
     for (const { address } of [bob, carol]) await s.solana.faucet(address, 100n * sol);
     s.solana.chain.advance(2);
   });
@@ -201,7 +202,7 @@ describe('a Solana relayer', () => {
     for (const status of ['sent', 'submitted'] as const) {
       /** Sends a payment and brings it to that status; `isAtNode`: its packet has come through. */
       async function out(isAtNode: boolean): Promise<{ readonly id: string; readonly value: bigint; readonly hash: string }> {
-        if (status === 'sent') s.solana.node.fail('sendTransaction', isAtNode ? 'answer_lost' : 'request_lost', 1_000);
+        if (status === 'sent') for (const node of s.nodes) node.fail('sendTransaction', isAtNode ? 'answer_lost' : 'request_lost', 1_000);
         else s.solana.chain.pool.losesPackets = !isAtNode;
         const { value, body } = payment();
         const { id } = await s.send(body);
@@ -218,7 +219,7 @@ describe('a Solana relayer', () => {
         assert.deepEqual([held.id, held.status, held.hash], [id, status, hash]);
         assert.match(held.status_reason ?? '', /^waiting: the replacement is queued/);
         await replace(id, third.body);
-        s.solana.node.heal();
+        for (const node of s.nodes) node.heal();
         outlive();
         await untilSignedAgain(id);
         const confirmed = await s.untilWithBlocks(id, 'confirmed');
@@ -232,7 +233,7 @@ describe('a Solana relayer', () => {
         const second = payment(carol);
         await replace(id, second.body);
         s.solana.chain.advance();
-        s.solana.node.heal();
+        for (const node of s.nodes) node.heal();
         await s.until(id, 'mined');
         s.solana.chain.advance(blocksUntilFinal);
         const confirmed = await s.until(id, 'confirmed');

@@ -28,7 +28,8 @@ async function stoppedWithDead(test: TestContext) {
     broadcastAll: async (raws) =>
       isSilent ? raws.map(() => ({ kind: 'unknown', sentence: 'no RPC node answered' })) : one.broadcastAll(raws),
   });
-  const parts = { folder, key, urls: [solana.url], makeBlock: () => chain.advance() };
+  const nodes = [solana.node, await solana.addNode()];
+  const parts = { folder, key, urls: nodes.map(({ url }) => url), makeBlock: () => chain.advance() };
   const before = await startSolanaEngine({ ...parts, changed });
   const pay = async (lamports: bigint) =>
     (await before.send({ instructions: [transferInstruction(key.address, solanaKey().address, lamports)] })).transaction;
@@ -41,7 +42,7 @@ async function stoppedWithDead(test: TestContext) {
     chain.advance(blocksUntilDead);
     const { id: signed } = await pay(2n * sol);
     await before.until(signed, 'sent');
-    return { solana, dead, signed, start: () => startSolanaEngine(parts) };
+    return { nodes, dead, signed, start: () => startSolanaEngine(parts) };
   } finally {
     await before.stop();
     chain.pool.losesPackets = false;
@@ -63,12 +64,12 @@ const questions = [
 describe('a question about a dead transaction that no node answers after a restart', { concurrency: 4 }, () => {
   for (const method of questions) {
     it(`settle: ${method} keeps no signed transaction from being sent and confirmed`, async (test) => {
-      const { solana, dead, signed, start } = await stoppedWithDead(test);
-      solana.node.fail(method, { error: { code: -32603, message: 'Internal error' } }, Number.POSITIVE_INFINITY);
+      const { nodes, dead, signed, start } = await stoppedWithDead(test);
+      for (const node of nodes) node.fail(method, { error: { code: -32603, message: 'Internal error' } }, Number.POSITIVE_INFINITY);
       const rig = await start();
       test.after(() => rig.stop());
       await rig.untilWithBlocks(signed, 'confirmed');
-      solana.node.heal();
+      for (const node of nodes) node.heal();
       await rig.untilWithBlocks(dead, 'confirmed');
       assert.equal((await rig.attempts(dead)).length, 2);
     });

@@ -147,7 +147,7 @@ describe('transactions on Solana', () => {
   });
 
   it('of dead transactions only those that the balance pays for are signed again, in order, and the others when it does', async (test) => {
-    const rig = await start(test);
+    const rig = await start(test, { hasSecondNode: true });
     const { chain } = rig.solana;
     chain.pool.losesPackets = true;
     const ids: string[] = [];
@@ -170,7 +170,7 @@ describe('transactions on Solana', () => {
   });
 
   it('a dead transaction is signed again if the balance pays for it at the present price, though not at the earlier one', async (test) => {
-    const rig = await start(test);
+    const rig = await start(test, { hasSecondNode: true });
     const { chain } = rig.solana;
     chain.pool.losesPackets = true;
     chain.pool.lowestBidMicroLamports = 10n ** 10n;
@@ -189,7 +189,7 @@ describe('transactions on Solana', () => {
     const [folder, key] = [await temporaryFolder(), solanaKey()];
     const solana = await startSolana({ accounts: [{ address: key.address, lamports: 100n * sol }] });
     test.after(() => solana.stop());
-    const parts = { folder, key, urls: [solana.url], makeBlock: () => solana.chain.advance() };
+    const parts = { folder, key, urls: [solana.url, (await solana.addNode()).url], makeBlock: () => solana.chain.advance() };
     const before = await startSolanaEngine(parts);
     const pay = () => before.send({ instructions: [transferInstruction(key.address, solanaKey().address, sol)] });
     const landing = (await pay()).transaction.id;
@@ -219,7 +219,7 @@ describe('transactions on Solana', () => {
   });
 
   it('dead transactions without funds cost the same few calls per block, however many they are', async (test) => {
-    const rig = await start(test, { fundsLamports: 100n * sol });
+    const rig = await start(test, { fundsLamports: 100n * sol, hasSecondNode: true });
     const { chain, node } = rig.solana;
     chain.pool.losesPackets = true;
     const ids: string[] = [];
@@ -265,7 +265,7 @@ describe('transactions on Solana', () => {
   });
 
   it('a dead transaction that needs an earlier dead one is signed again after that one is mined', async (test) => {
-    const rig = await start(test);
+    const rig = await start(test, { hasSecondNode: true });
     const vault = await createAddressWithSeed({ baseAddress: address(rig.key.address), programAddress: systemProgram, seed: 'vault' });
     const { chain } = rig.solana;
     chain.putAccount(vault, systemAccount(sol));

@@ -271,6 +271,8 @@ export interface SolanaRigOptions extends SolanaOptions {
   readonly policies?: Partial<SolanaPolicies>;
   /** Default: 10 SOL. */
   readonly fundsLamports?: bigint;
+  /** True: a second node proves that attempts are dead, which the only one must prove twice, minutes apart. */
+  readonly hasSecondNode?: boolean;
   /** What the engine gets instead of the chain. */
   readonly changed?: ((chain: Chain) => Chain) | undefined;
   /** Default: a new key in this process. */
@@ -286,11 +288,12 @@ export interface SolanaRig extends EngineRig {
 
 /** Starts the engine on a local Solana of its own, with one relayer whose key is new. */
 export async function startSolanaRig(options: SolanaRigOptions): Promise<SolanaRig> {
-  const { folder, policies, fundsLamports = 10n ** 10n, accounts = [], changed, signer, ...more } = options;
+  const { folder, policies, fundsLamports = 10n ** 10n, accounts = [], changed, signer, hasSecondNode = false, ...more } = options;
   const key = signer === undefined ? solanaKey() : { ...solanaKey(), signer, address: solanaAddressOf(signer.publicKey) };
   const solana = await startSolana({ ...more, accounts: [{ address: key.address, lamports: fundsLamports }, ...accounts] });
   const makeBlock = () => solana.chain.advance();
-  const rig = await startSolanaEngine({ folder, key, policies, changed, urls: [solana.url], makeBlock, stopNode: () => solana.stop() });
+  const urls = [solana.url, ...(hasSecondNode ? [(await solana.addNode()).url] : [])];
+  const rig = await startSolanaEngine({ folder, key, policies, changed, urls, makeBlock, stopNode: () => solana.stop() });
   return { ...rig, solana };
 }
 

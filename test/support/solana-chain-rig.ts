@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { type Address, address, type Instruction, type KeyPairSigner } from '@solana/kit';
+import { betweenProofsMs } from '../../src/chains/solana/lone-proofs.js';
 import { createSolanaChain } from '../../src/chains/solana/solana-chain.js';
 import { base64From } from '../../src/chains/solana/wire.js';
 import type { Chain } from '../../src/core/ports/chain/chain.js';
@@ -63,8 +64,7 @@ export async function startSolanaChain(test: TestContext, { lamports = funds }: 
   const network = relayer.network;
   if (network.type !== 'solana') throw new Error('it is on Solana');
   const log = { ...silentLog, warn: (_fields: object, message: string) => void warnings.push(message) };
-  let passedMs = 0;
-  const clock = { nowMs: () => systemClock.nowMs() + passedMs, elapsedMs: () => systemClock.elapsedMs() + passedMs };
+  const { clock, pass } = passingClock();
   const chain = createSolanaChain({ network, rpcUrls: network.rpcUrls, rpcTimeoutMs: 30_000, log, clock });
   const { unsequenced } = chain;
   if (unsequenced === null) throw new Error('its transactions stand alone');
@@ -116,7 +116,7 @@ export async function startSolanaChain(test: TestContext, { lamports = funds }: 
   }
 
   async function outcomeOf(attempt: Attempt): Promise<AttemptOutcome> {
-    const outcome = (await unsequenced?.outcomes([attempt]))?.get(attempt.hash);
+    const outcome = (await outcomesIn(chain, [attempt], pass)).get(attempt.hash);
     assert.ok(outcome !== undefined);
     return outcome;
   }
@@ -136,9 +136,30 @@ export async function startSolanaChain(test: TestContext, { lamports = funds }: 
     return base64From(await buildTransaction({ payer, instructions, blockhash, version, signers }));
   }
 
-  function pass(ms: number): void {
-    passedMs += ms;
-  }
-
   return { payer, solana, chain, relayer, warnings, drafted, refused, signed, sent, outcomeOf, advance, pass, built };
+}
+
+/** The clock of this machine, which a test moves on. */
+export function passingClock() {
+  let passedMs = 0;
+  return {
+    clock: { nowMs: () => systemClock.nowMs() + passedMs, elapsedMs: () => systemClock.elapsedMs() + passedMs },
+    pass(ms: number): void {
+      passedMs += ms;
+    },
+  };
+}
+
+/** Reads outcomes. If the only node has proved a death once, the time until it must prove that again passes, and it is asked again. */
+export async function outcomesIn(
+  { unsequenced, head }: Pick<Chain, 'unsequenced' | 'head'>,
+  attempts: readonly Attempt[],
+  pass: (ms: number) => void,
+): Promise<ReadonlyMap<string, AttemptOutcome>> {
+  const read = async () => (await unsequenced?.outcomes(attempts)) ?? new Map<string, AttemptOutcome>();
+  const first = await read();
+  if (![...first.values()].some((outcome) => outcome.kind === 'open' && outcome.isProvedOnce === true)) return first;
+  pass(betweenProofsMs);
+  await head();
+  return read();
 }

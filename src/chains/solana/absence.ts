@@ -50,6 +50,8 @@ export interface Absence {
    * begins again: a node that numbers its blocks wrongly may have shown them. Throws `NODE_UNAVAILABLE`.
    */
   doubt(attempt: SolanaAttempt, now: SearchRound): Promise<void>;
+  /** Forgets how far an attempt is searched, and what nodes showed. */
+  beginAgain(hash: string): void;
 }
 
 /** How far the blocks of an attempt are searched. */
@@ -182,6 +184,10 @@ export function createAbsence(rpc: Rpc, log: Log, networkName: string, first: Fi
 
   return {
     doubt,
+    beginAgain(hash) {
+      searches.delete(hash);
+      contents.forgetAll();
+    },
     async among(attempts, now) {
       for (const attempt of attempts) if (isDue(searchOf(attempt.hash), now)) await searchFor(attempt, now);
       return attempts.flatMap((attempt) => {

@@ -12,6 +12,7 @@ import type { ReadBudget } from './block-contents.js';
 import { noHistoryCode } from './dialect.js';
 import { createFinalResults, type Final, type FinalReading } from './final-results.js';
 import { blocksCall, hasEveryBlock } from './history.js';
+import { createLoneProofs } from './lone-proofs.js';
 import type { Positions } from './positions.js';
 import { type BlockPosition, maxSlotsAhead, maxStatuses, questions, type SignatureStatus, type Statuses } from './questions.js';
 
@@ -28,7 +29,7 @@ export interface AttemptOutcomes {
    *
    * An endpoint that did not give this proof must not find it either, unless all others say that they keep no history, and must deny its
    * blockhash at a finalized block after that of the blockhash: one node alone may have named too low a height. The number of blocks per
-   * call is bounded, so the proof of several can take several calls.
+   * call is bounded, so the proof of several can take several calls. An only endpoint must give the proof twice, as `LoneProofs` says.
    *
    * A landed attempt is final as `FinalResults` says.
    *
@@ -74,6 +75,7 @@ export interface AttemptOutcomesDeps {
 export function createAttemptOutcomes({ rpc, positions, clock, log, networkName }: AttemptOutcomesDeps): AttemptOutcomes {
   const provers = (['head', 'another'] as const).map((first): Prover => ({ first, absence: createAbsence(rpc, log, networkName, first) }));
   const doubts = createDenials(clock, doubtedAfterMs);
+  const lone = createLoneProofs(clock);
   const results = createFinalResults({ rpc, positions, clock, log, networkName });
   let loggedCause = '';
 
@@ -91,8 +93,10 @@ export function createAttemptOutcomes({ rpc, positions, clock, log, networkName 
     const budget = { blocks: blocksPerHead };
     // The finalized block is never above the confirmed one.
     const over = attempts.filter(({ fields }) => mayBeOver(fields, head));
+    for (const { hash, fields } of attempts) if (!mayBeOver(fields, head)) lone.forget(hash);
     const doubted = new Set(over.filter(({ hash }) => doubts.isLong(hash)));
     if (!rpc.isSingle()) for (const { hash } of doubted) outcomes.set(hash, { kind: 'open', isDoubted: true });
+    for (const { hash } of over) if (lone.isWaiting(hash)) outcomes.set(hash, { kind: 'open', isProvedOnce: true });
     for (const some of chunksOf(over)) {
       const answeredBy = new Set<number>();
       const known = await inHistory(some, answeredBy);
@@ -101,7 +105,8 @@ export function createAttemptOutcomes({ rpc, positions, clock, log, networkName 
       if (known === null) continue;
       for (const prover of provers) {
         const isAsked = (one: SolanaAttempt): boolean => prover.first === 'head' || (!rpc.isSingle() && doubted.has(one));
-        const unproved = some.filter((one) => isAsked(one) && !isDecided(outcomes.get(one.hash)));
+        const unproved = some.filter((one) => isAsked(one) && !isDecided(outcomes.get(one.hash)) && !lone.isWaiting(one.hash));
+        for (const { hash } of unproved) if (lone.isDueAgain(hash)) prover.absence.beginAgain(hash);
         // A block that no node shows must not keep others from being proved dead.
         for (const together of neighborsAmong(unproved)) await proveDead(together, head, { prover, budget, outcomes }).catch(logFailure);
       }
@@ -139,7 +144,7 @@ export function createAttemptOutcomes({ rpc, positions, clock, log, networkName 
       else if (statuses.slot >= finalized.slot && statuses.value[at] === null) proved.push(attempt);
     }
     if (proved.length === 0) return;
-    const second = await searchAgain(proved, answeredBy);
+    const second = await searchAgain(rpc, proved, answeredBy);
     // A node that lags behind the proof may not have the attempt's block yet.
     if (second.slot < finalized.slot) return;
     const denials = await denialsOf(rpc, new Set(proved.map(({ fields }) => fields.recentBlockhash)), answeredBy);
@@ -148,7 +153,8 @@ export function createAttemptOutcomes({ rpc, positions, clock, log, networkName 
       // A node that has seen the blockhash denies it only once it has expired; it may be some slots behind the node that gave the proof.
       const isExpired = deniedAt !== undefined && deniedAt >= fields.sinceSlot + maxSlotsAhead;
       // Later than the blocks of the proof, the attempt can be in one that was final only at the denial.
-      if (second.value[at] === null && isExpired && second.slot >= deniedAt) outcomes.set(hash, dead);
+      if (second.value[at] !== null || !isExpired || second.slot < deniedAt) continue;
+      outcomes.set(hash, !rpc.isSingle() || lone.take(hash) ? dead : { kind: 'open', isProvedOnce: true });
     }
   }
 
@@ -163,6 +169,7 @@ export function createAttemptOutcomes({ rpc, positions, clock, log, networkName 
     for (const [at, attempt] of attempts.entries()) {
       const status = value[at] ?? null;
       if (status === null) continue;
+      lone.forget(attempt.hash);
       outcomes.set(attempt.hash, landed(attempt, status, null));
       if (status.isFinal) final.push({ attempt, slot: status.slot, status });
     }
@@ -172,27 +179,6 @@ export function createAttemptOutcomes({ rpc, positions, clock, log, networkName 
       const result = confirmed.get(attempt.hash);
       if (result === 'disputed') outcomes.set(attempt.hash, { ...landed(attempt, status, null), isDisputed: true });
       else if (result !== undefined) outcomes.set(attempt.hash, landed(attempt, result.status, result.feePaid));
-    }
-  }
-
-  /**
-   * Searches the history of an endpoint that did not give the proof, since one node can also show false blocks. If every other endpoint
-   * says that it keeps no history, the same endpoint answers again, as a single one does. Throws `NODE_UNAVAILABLE` if none answers and one
-   * fails otherwise: it may have the attempt.
-   */
-  async function searchAgain(attempts: readonly SolanaAttempt[], answeredBy: ReadonlySet<number>): Promise<Statuses> {
-    const search = questions.statuses(signaturesOf(attempts), true, rpc.newestNumber());
-    let hasHistory = false;
-    const isAboutNode = (error: NodeError): boolean => {
-      hasHistory ||= error.code !== noHistoryCode;
-      return error.isAboutNode;
-    };
-    try {
-      return await rpc.call(search, { first: { otherThan: answeredBy }, unanimous: 'all', isAboutNode });
-    } catch (error) {
-      if (!(error instanceof NodeError)) throw error;
-      if (hasHistory) throw nodeUnavailable(error);
-      return rpc.ask(search);
     }
   }
 
@@ -232,6 +218,27 @@ function landed({ hash, fields }: SolanaAttempt, { slot, error }: SignatureStatu
     isFinal,
     receipt: { hash, blockNumber: slot, blockHash: slot.toString(), succeeded: error === null, facts },
   };
+}
+
+/**
+ * Searches the history of an endpoint that did not give the proof, since one node can also show false blocks. If every other endpoint
+ * says that it keeps no history, the same endpoint answers again, as a single one does. Throws `NODE_UNAVAILABLE` if none answers and one
+ * fails otherwise: it may have the attempt.
+ */
+async function searchAgain(rpc: Rpc, attempts: readonly SolanaAttempt[], answeredBy: ReadonlySet<number>): Promise<Statuses> {
+  const search = questions.statuses(signaturesOf(attempts), true, rpc.newestNumber());
+  let hasHistory = false;
+  const isAboutNode = (error: NodeError): boolean => {
+    hasHistory ||= error.code !== noHistoryCode;
+    return error.isAboutNode;
+  };
+  try {
+    return await rpc.call(search, { first: { otherThan: answeredBy }, unanimous: 'all', isAboutNode });
+  } catch (error) {
+    if (!(error instanceof NodeError)) throw error;
+    if (hasHistory) throw nodeUnavailable(error);
+    return rpc.ask(search);
+  }
 }
 
 function isDecided(outcome: AttemptOutcome | undefined): boolean {

@@ -7,7 +7,7 @@ import type { Attempt } from '../../../src/core/records/transaction.js';
 import { newest } from '../../../src/sandbox/solana/chain.js';
 import { type AskedCall, type FakeNode, relayed, startFakeNode } from '../../support/fake-node.js';
 import { solanaRelayer, transferInstruction } from '../../support/solana.js';
-import { funds, startSolanaChain, receiver as to } from '../../support/solana-chain-rig.js';
+import { funds, outcomesIn, passingClock, startSolanaChain, receiver as to } from '../../support/solana-chain-rig.js';
 import { silentLog } from '../../support/stored-samples.js';
 
 /** A URL with several nodes behind it: each method goes to the node that `urlOf` names. Batches are split, or refused. */
@@ -46,15 +46,30 @@ function isSearch({ method, params: [, options] }: AskedCall): boolean {
 /** A node in trouble that counts as working: no circuit breaker trips. */
 const trouble = { error: { code: -32014, message: 'The block status is not yet available' } };
 
-/** Returns the outcome that a chain with these URLs reads. */
-async function outcomeBy(test: TestContext, urls: readonly string[], attempt: Attempt): Promise<AttemptOutcome['kind'] | undefined> {
-  const { network } = solanaRelayer(attempt.account, {}, { averageBlockTimeMs: 1 });
+/** Starts a chain with these URLs, the first one first. */
+function chainOn(test: TestContext, urls: readonly string[], account: string) {
+  const { network } = solanaRelayer(account, {}, { averageBlockTimeMs: 1 });
   assert.ok(network.type === 'solana');
   const rpcUrls = urls.map((url, index) => ({ url, weight: 100 - index }));
-  const chain = createSolanaChain({ network, rpcUrls, rpcTimeoutMs: 2_000, log: silentLog });
+  const { clock, pass } = passingClock();
+  const chain = createSolanaChain({ network, rpcUrls, rpcTimeoutMs: 2_000, log: silentLog, clock });
   test.after(() => chain.close());
-  await chain.head();
-  return (await chain.unsequenced?.outcomes([attempt]))?.get(attempt.hash)?.kind;
+  /** Looks at a new head. */
+  async function outcomes(attempts: readonly Attempt[]): Promise<ReadonlyMap<string, AttemptOutcome>> {
+    await chain.head();
+    return outcomesIn(chain, attempts, pass);
+  }
+  /** Looks at a new head, without the wait between two proofs. */
+  async function read(attempt: Attempt): Promise<AttemptOutcome | undefined> {
+    await chain.head();
+    return (await chain.unsequenced?.outcomes([attempt]))?.get(attempt.hash);
+  }
+  return { outcomes, read, pass, kindOf: async (attempt: Attempt) => (await outcomes([attempt])).get(attempt.hash)?.kind };
+}
+
+/** Returns the outcome that a chain with these URLs reads. */
+async function outcomeBy(test: TestContext, urls: readonly string[], attempt: Attempt): Promise<AttemptOutcome['kind'] | undefined> {
+  return chainOn(test, urls, attempt.account).kindOf(attempt);
 }
 
 describe('outcome of an attempt', () => {
@@ -177,7 +192,7 @@ describe('outcome of an attempt', () => {
     ];
     for (const [what, lie] of lies)
       for (const until of ['every block', 'the first blocks', 'the last blocks']) {
-        const { sent, payer, advance, solana, relayer } = await startSolanaChain(test);
+        const { sent, payer, advance, solana } = await startSolanaChain(test);
         solana.chain.pool.losesPackets = true;
         const attempt = await sent({ instructions: [transferInstruction(payer, to, 1n)] });
         await advance(600);
@@ -192,15 +207,10 @@ describe('outcome of an attempt', () => {
             ? { ...answer, body: lie(answer.body, attempt.hash) }
             : answer;
         });
-        const { network } = relayer;
-        assert.ok(network.type === 'solana');
-        const rpcUrls = [{ url: gateway.url, weight: 100 }];
-        const chain = createSolanaChain({ network, rpcUrls, rpcTimeoutMs: 2_000, log: silentLog });
-        test.after(() => chain.close());
+        const { kindOf } = chainOn(test, [gateway.url], payer);
         const kind = async (): Promise<unknown> => {
           await advance(8);
-          await chain.head();
-          return (await chain.unsequenced?.outcomes([attempt]))?.get(attempt.hash)?.kind;
+          return kindOf(attempt);
         };
         for (let heads = 0; heads < 4; heads += 1) {
           const seen = await kind();
@@ -364,8 +374,49 @@ describe('outcome of an attempt', () => {
     assert.equal((await outcomeOf(landed)).kind, 'landed');
   });
 
+  for (const [what, hasLanded] of [
+    ['landed', true],
+    ['can still land', false],
+  ] as const)
+    it(`outcome of an attempt: is not dead by the only node while that shows another chain for three minutes, if it ${what}`, async (test) => {
+      const { payer, sent, advance, solana } = await startSolanaChain(test);
+      const stranger = await startSolanaChain(test);
+      solana.chain.pool.losesPackets = !hasLanded;
+      const attempt = await sent({ instructions: [transferInstruction(payer, to, 5n)] });
+      await advance(40);
+      await stranger.advance(1_000);
+      let url = solana.url;
+      const gateway = await startFakeNode(test, async (request) => {
+        const answer = await relayed(url, request);
+        return { ...answer, body: answer.body.replaceAll(stranger.solana.chain.genesisHash, solana.chain.genesisHash) };
+      });
+      const { read, pass } = chainOn(test, [gateway.url], payer);
+      url = stranger.solana.url;
+      const proved = { kind: 'open', isProvedOnce: true } as const;
+      for (const [seconds, expected] of [
+        [0, proved],
+        [60, proved],
+        [120, proved],
+      ] as const) {
+        pass(seconds * 1_000);
+        await stranger.advance(4);
+        assert.deepEqual(await read(attempt), expected);
+      }
+      url = solana.url;
+      pass(60_000);
+      await read(attempt);
+      const shown = await read(attempt);
+      assert.equal(shown?.kind, hasLanded ? 'landed' : 'open');
+      // What it shows now contradicts its first proof.
+      url = stranger.solana.url;
+      pass(300_000);
+      await stranger.advance(4);
+      assert.deepEqual(await read(attempt), proved);
+    });
+
   it('outcome of an attempt: reads each block once for all attempts, and at most 384 blocks at a head', async (test) => {
-    const { sent, payer, advance, chain, solana } = await startSolanaChain(test);
+    const { sent, payer, advance, solana } = await startSolanaChain(test);
+    const { outcomes } = chainOn(test, [solana.url, (await solana.addNode()).url], payer);
     solana.chain.pool.losesPackets = true;
     const dropped: Attempt[] = [];
     for (let amount = 1n; amount <= 9n; amount += 1n) {
@@ -374,7 +425,7 @@ describe('outcome of an attempt', () => {
     }
     await advance(600);
     const asked = () => solana.node.calls.get('getBlock') ?? 0;
-    const dead = async () => [...((await chain.unsequenced?.outcomes(dropped)) ?? [])].filter(([, { kind }]) => kind === 'dead').length;
+    const dead = async () => [...(await outcomes(dropped))].filter(([, { kind }]) => kind === 'dead').length;
     assert.equal(await dead(), 6);
     assert.equal(asked(), 384);
     assert.equal(await dead(), 9);
@@ -384,7 +435,7 @@ describe('outcome of an attempt', () => {
   });
 
   it('outcome of an attempt: blocks that nodes do not show keep no other attempt from its proof', async (test) => {
-    const { sent, payer, advance, solana, relayer } = await startSolanaChain(test);
+    const { sent, payer, advance, solana } = await startSolanaChain(test);
     solana.chain.pool.losesPackets = true;
     const attempts: Attempt[] = [];
     for (const blocksUntilNext of [10, 300, 10, 300, 0]) {
@@ -399,16 +450,11 @@ describe('outcome of an attempt', () => {
       if (request.isBatch || call?.method !== 'getBlock' || !hidden.has(Number(call.params[0]))) return relayed(solana.url, request);
       return { body: JSON.stringify({ jsonrpc: '2.0', id: call.id, error: { code: -32004, message: 'Block not available' } }) };
     });
-    const { network } = relayer;
-    assert.ok(network.type === 'solana');
-    const rpcUrls = [{ url: gateway.url, weight: 100 }];
-    const chain = createSolanaChain({ network, rpcUrls, rpcTimeoutMs: 2_000, log: silentLog });
-    test.after(() => chain.close());
+    const { outcomes } = chainOn(test, [gateway.url], payer);
     async function kinds(): Promise<readonly unknown[]> {
-      await chain.head();
-      const outcomes = await chain.unsequenced?.outcomes(attempts);
+      const shown = await outcomes(attempts);
       await advance(4);
-      return attempts.map(({ hash }) => outcomes?.get(hash)?.kind);
+      return attempts.map(({ hash }) => shown.get(hash)?.kind);
     }
     await kinds();
     assert.deepEqual(await kinds(), ['open', 'dead', 'open', 'dead', 'dead']);
@@ -418,7 +464,7 @@ describe('outcome of an attempt', () => {
   });
 
   it('outcome of an attempt: one height that is far too high does not put off its proof', async (test) => {
-    const { sent, payer, advance, solana, relayer } = await startSolanaChain(test);
+    const { sent, payer, advance, solana } = await startSolanaChain(test);
     solana.chain.pool.losesPackets = true;
     const attempt = await sent({ instructions: [transferInstruction(payer, to, 1n)] });
     await advance(600);
@@ -433,16 +479,11 @@ describe('outcome of an attempt', () => {
         body: body.replace(/"(blockHeight|absoluteSlot)":(\d+)/g, (_, name: string, at: string) => `"${name}":${Number(at) + 100_000}`),
       };
     });
-    const { network } = relayer;
-    assert.ok(network.type === 'solana');
-    const rpcUrls = [{ url: gateway.url, weight: 100 }];
-    const chain = createSolanaChain({ network, rpcUrls, rpcTimeoutMs: 2_000, log: silentLog });
-    test.after(() => chain.close());
+    const { kindOf } = chainOn(test, [gateway.url], payer);
     async function kind(): Promise<unknown> {
-      await chain.head();
-      const outcomes = await chain.unsequenced?.outcomes([attempt]);
+      const shown = await kindOf(attempt);
       await advance(4);
-      return outcomes?.get(attempt.hash)?.kind;
+      return shown;
     }
     assert.equal(await kind(), 'open');
     isLying = false;

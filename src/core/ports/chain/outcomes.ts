@@ -79,8 +79,11 @@ export interface ReceiptAnswers {
 
 /** The outcome of an attempt of an unsequenced transaction. */
 export type AttemptOutcome =
-  /** It may still be mined. `isDoubted`: it should have expired long ago, but no two endpoints show that. */
-  | { readonly kind: 'open'; readonly isDoubted?: true }
+  /**
+   * It may still be mined. `isDoubted`: it should have expired long ago, but no two endpoints show that. `isProvedOnce`: the only endpoint
+   * has proved that it cannot, and must prove it again after minutes.
+   */
+  | { readonly kind: 'open'; readonly isDoubted?: true; readonly isProvedOnce?: true }
   /** It can provably never be mined; `sentence` says why. */
   | { readonly kind: 'dead'; readonly sentence: string }
   /** The nodes have dropped the blocks that might contain it, so it can no longer be determined. */

@@ -21,6 +21,9 @@ import type { LaneContext } from '../lane-context.js';
 import { signerAwayError } from '../signer-away.js';
 import { forgetRefusals, noteRefusal, type Tracked } from '../tracked.js';
 
+/** The only node must show it again after the time that `LoneProofs` states. */
+const expiryProvedOnce =
+  'waiting: its attempts have expired, as the only RPC node shows; goes on when the node shows that again, after 4 minutes';
 const expiryDoubted = 'waiting: its attempts should have expired, but no two RPC nodes agree on that; goes on when they do';
 
 /** Networks drop accepted transactions without notice: the lane rebroadcasts one that is in no block after this time. */
@@ -75,12 +78,14 @@ async function settleOne(
   let whyDead = 'its attempts can no longer be mined';
   let isOpen = false;
   let isDoubted = false;
+  let isProvedOnce = false;
   let isUnknown = false;
   for (const attempt of seen.attempts) {
     const outcome = outcomes.get(attempt.hash);
     if (outcome?.kind === 'landed') return land(lane, seen, attempt, outcome);
     if (outcome?.kind === 'open') isOpen = true;
     if (outcome?.kind === 'open' && outcome.isDoubted === true) isDoubted = true;
+    if (outcome?.kind === 'open' && outcome.isProvedOnce === true) isProvedOnce = true;
     if (outcome?.kind === 'open' && record !== undefined) record.lost = null;
     if (outcome?.kind === 'unknown') isUnknown = true;
     if (outcome?.kind !== 'dead') continue;
@@ -95,7 +100,8 @@ async function settleOne(
   } else if (isOpen) {
     if (await endRefused(lane, seen)) return;
     resend(lane, seen);
-    if (isDoubted) await lane.records.move(seen.transaction.id, ({ transaction }) => waitsFor(transaction, expiryDoubted));
+    const why = isProvedOnce ? expiryProvedOnce : isDoubted ? expiryDoubted : null;
+    if (why !== null) await lane.records.move(seen.transaction.id, ({ transaction }) => waitsFor(transaction, why));
   } else if (isUnknown) {
     await giveUp(lane, head, seen);
   } else if (seen.attempts.every((attempt) => lane.transactions.stateOf(attempt)?.isDead === true)) {
