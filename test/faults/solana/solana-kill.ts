@@ -15,9 +15,10 @@ export const solanaKill: FaultSuite = async (run) => {
   const strikers: Striker[] = [];
   const rig = await openSolanaRig(run, {
     chain: { slotMs: 25 },
-    async nodesBefore({ url }) {
+    async nodesBefore({ url, addNode }) {
       strikers.push(await startStriker(run, url, 'sendTransaction'));
-      return strikers.map(({ url }) => url);
+      // The only node would have to prove each death twice, minutes apart.
+      return [...strikers.map((striker) => striker.url), (await addNode()).url];
     },
   });
   const [sends, kills] = run.isShort ? [40, 6] : [160, 20];

@@ -258,15 +258,17 @@ describe('solana-test-validator', { skip, concurrency: true }, () => {
 
   it('validator: an attempt that no leader got is proved dead, signed again and paid once', async (test) => {
     let isSwallowing = true;
-    const proxy = await startFakeNode(test, async (request) => {
+    const swallow = async (request: AskedRequest) => {
       if (!isSwallowing || request.calls.every(({ method }) => method !== 'sendTransaction')) return passedOn(node, request);
       const answers = request.calls.map(({ id, params }) => {
         const { signatures } = transactionFromBytes(Buffer.from(String(params[0]), 'base64'));
         return { jsonrpc: '2.0', id, result: signatures.length > 0 ? swallowed : null };
       });
       return { body: JSON.stringify(request.isBatch ? answers : answers[0]) };
-    });
-    const engine = await startEngine(test, { key: nextKey(), urls: [proxy.url] });
+    };
+    // Two: an only one would have to prove it twice, minutes apart.
+    const urls = [(await startFakeNode(test, swallow)).url, (await startFakeNode(test, swallow)).url];
+    const engine = await startEngine(test, { key: nextKey(), urls });
     const to = solanaKey().address;
     const id = await send(engine, { instructions: [transferInstruction(engine.key.address, to, 3_000_000n)] });
     await waitFor('two attempts', async () => ((await engine.attempts(id)).length >= 2 ? true : undefined), finalWithinMs);
