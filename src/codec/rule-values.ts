@@ -27,6 +27,7 @@ import type {
   LimitedAsset,
   ParameterRef,
   PartRule,
+  RuleApprovals,
 } from '../core/records/spending-rule.js';
 
 /** Returns a rule of a request; what is not clear in it stays so, for the check of rules. */
@@ -40,6 +41,7 @@ export function evmRuleFromProto(rule: EvmRule): DomainRule {
     maxValueWei: rule.maxValue === undefined ? null : BigInt(rule.maxValue),
     apiKeyIds: listFrom(rule.apiKeys),
     limits: rule.limits.map(limitFrom),
+    ...approvalsFrom(rule),
   };
 }
 
@@ -54,6 +56,7 @@ export function protoOfEvmRule(rule: DomainRule): EvmRule {
     ...(rule.maxValueWei === null ? {} : { maxValue: String(rule.maxValueWei) }),
     apiKeys: [...(rule.apiKeyIds ?? [])],
     limits: rule.limits.map(protoOfLimit),
+    ...protoOfApprovals(rule),
   });
 }
 
@@ -79,9 +82,12 @@ export function protoOfSolanaRule(rule: PartRule): SolanaRule {
 }
 
 /** What the rules of networks whose transactions have parts share. */
-type SharedParts = Pick<StellarRule, 'id' | 'effect' | 'to' | 'assets' | 'maxValue' | 'apiKeys' | 'limits'>;
+type SharedParts = Pick<
+  StellarRule,
+  'id' | 'effect' | 'to' | 'assets' | 'maxValue' | 'apiKeys' | 'limits' | 'approvals' | 'approvalSeconds'
+>;
 
-function partRuleFrom({ id, effect, to, assets, maxValue, apiKeys, limits }: SharedParts): Omit<PartRule, 'kinds' | 'calls'> {
+function partRuleFrom({ id, effect, to, assets, maxValue, apiKeys, limits, ...rest }: SharedParts): Omit<PartRule, 'kinds' | 'calls'> {
   return {
     id,
     effect: effectFrom(effect),
@@ -90,10 +96,11 @@ function partRuleFrom({ id, effect, to, assets, maxValue, apiKeys, limits }: Sha
     maxAmount: maxValue === undefined ? null : BigInt(maxValue),
     apiKeyIds: listFrom(apiKeys),
     limits: limits.map((limit) => ({ ...windowFrom(limit), asset: limit.asset })),
+    ...approvalsFrom(rest),
   };
 }
 
-function protoPartsOf({ id, effect, to, assets, maxAmount, apiKeyIds, limits }: PartRule): SharedParts {
+function protoPartsOf({ id, effect, to, assets, maxAmount, apiKeyIds, limits, ...rest }: PartRule): SharedParts {
   return {
     id,
     effect: effectOf(effect),
@@ -102,17 +109,33 @@ function protoPartsOf({ id, effect, to, assets, maxAmount, apiKeyIds, limits }: 
     ...(maxAmount === null ? {} : { maxValue: String(maxAmount) }),
     apiKeys: [...(apiKeyIds ?? [])],
     limits: limits.map((limit) => create(AssetLimitSchema, { ...protoOfWindow(limit), asset: limit.asset })),
+    ...protoOfApprovals(rest),
   };
 }
 
+function approvalsFrom({ approvals, approvalSeconds }: Pick<EvmRule, 'approvals' | 'approvalSeconds'>): RuleApprovals {
+  return { approvals: approvals ?? null, approvalMs: approvalSeconds === undefined ? null : approvalSeconds * 1_000 };
+}
+
+function protoOfApprovals({ approvals, approvalMs }: RuleApprovals): Pick<EvmRule, 'approvals' | 'approvalSeconds'> {
+  return {
+    ...(approvals === null ? {} : { approvals }),
+    ...(approvalMs === null ? {} : { approvalSeconds: approvalMs / 1_000 }),
+  };
+}
+
+const effects = [
+  [RuleEffect.ALLOW, 'allow'],
+  [RuleEffect.DENY, 'deny'],
+  [RuleEffect.APPROVE, 'approve'],
+] as const satisfies readonly (readonly [RuleEffect, DomainEffect])[];
+
 function effectFrom(effect: RuleEffect): DomainEffect | null {
-  if (effect === RuleEffect.ALLOW) return 'allow';
-  return effect === RuleEffect.DENY ? 'deny' : null;
+  return effects.find(([proto]) => proto === effect)?.[1] ?? null;
 }
 
 function effectOf(effect: DomainEffect | null): RuleEffect {
-  if (effect === null) return RuleEffect.UNSPECIFIED;
-  return effect === 'allow' ? RuleEffect.ALLOW : RuleEffect.DENY;
+  return effects.find(([, one]) => one === effect)?.[0] ?? RuleEffect.UNSPECIFIED;
 }
 
 function conditionFrom({ functionSignature: text, parameter, equals, anyOf: values, min, max }: ArgumentCondition): DomainCondition {

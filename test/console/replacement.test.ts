@@ -45,6 +45,26 @@ describe('console: the timeline of a transaction', () => {
     );
   });
 
+  it('shows the approvals that it needs, and who has decided', () => {
+    const given = [{ apiKeyId: 'boss', at: at(2) }];
+    const shown = (approval: object, status = TransactionStatus.PENDING) => {
+      const [, step, signed] = stepsOf(
+        create(TransactionSchema, { status, createdAt: at(1), approval: { required: 2, given, ...approval } }),
+      );
+      return [step?.title, step?.state, step?.note, step?.at?.seconds, signed?.state];
+    };
+    assert.deepEqual(shown({}), ['Approved', 'now', '1 of 2: boss', undefined, 'later']);
+    assert.deepEqual(shown({ required: 1 }), ['Approved', 'done', '1 of 1: boss', 2n, 'now']);
+    const rejected = { rejected: { apiKeyId: 'clerk', at: at(3) } };
+    assert.deepEqual(shown(rejected, TransactionStatus.CANCELED), [
+      'Approved',
+      'skipped',
+      '1 of 2: boss; rejected by clerk',
+      undefined,
+      'skipped',
+    ]);
+  });
+
   it('leaves out what a canceled transaction never reached', () => {
     assert.deepEqual(states({ status: TransactionStatus.CANCELED, createdAt: at(1), updatedAt: at(2) }), [
       'Accepted: done',

@@ -28,6 +28,7 @@ it('a lane that was never opened sends what an earlier owner stored last, once t
     validUntilMs: null,
     traceParent: null,
     tags: null,
+    approval: null,
   });
   await deps.store.commit([deps.store.change.insertTransaction(stored)]);
   assert.equal((await deps.store.read.openTransactions(laneOf(relayer))).length, 1);

@@ -53,6 +53,7 @@ interface Started<Request> {
   readonly contract: string;
 }
 
+const askedTooLate = /^the rule all asks for approvals now, without which it was accepted; send it again$/;
 const anyRule: EvmRule = {
   id: 'any',
   effect: 'allow',
@@ -62,6 +63,8 @@ const anyRule: EvmRule = {
   maxValueWei: null,
   apiKeyIds: null,
   limits: [],
+  approvals: null,
+  approvalMs: null,
 };
 const anyPart: PartRule = {
   id: 'any',
@@ -73,6 +76,8 @@ const anyPart: PartRule = {
   maxAmount: null,
   apiKeyIds: null,
   limits: [],
+  approvals: null,
+  approvalMs: null,
 };
 const evmReceiver = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
 const evm: Network<EvmPolicies, EvmRequest> = {
@@ -100,6 +105,7 @@ const evm: Network<EvmPolicies, EvmRequest> = {
         fails: /^to is allowed by no rule of the relayer; the closest, others, is not for its receiver$/,
       },
       { narrowed: { rules: [{ ...anyRule, id: 'none', effect: 'deny' }] }, fails: /^to is denied by the rule none$/ },
+      { narrowed: { rules: [{ ...anyRule, id: 'all', effect: 'approve' }] }, fails: askedTooLate },
     ],
     eip1559Pricing: forbidsNothing,
     gasLimitEstimation: [
@@ -176,6 +182,7 @@ const stellar: Network<StellarPolicies, StellarRequest> = {
         fails: /^operations\[0\] is allowed by no rule of the relayer; the closest, small, is not for its amount$/,
       },
       { narrowed: { rules: [{ ...anyPart, id: 'none', effect: 'deny' }] }, fails: /^operations\[0\] is denied by the rule none$/ },
+      { narrowed: { rules: [{ ...anyPart, id: 'all', effect: 'approve' }] }, fails: askedTooLate },
     ],
   },
   async start(test, policies, changed) {
@@ -247,6 +254,7 @@ const solana: Network<SolanaPolicies, SolanaRequest> = {
         fails: /^instructions\[0\] is allowed by no rule of the relayer; the closest, small, is not for its amount$/,
       },
       { narrowed: { rules: [{ ...anyPart, id: 'none', effect: 'deny' }] }, fails: /^instructions\[0\] is denied by the rule none$/ },
+      { narrowed: { rules: [{ ...anyPart, id: 'all', effect: 'approve' }] }, fails: askedTooLate },
     ],
   },
   async start(test, policies, changed) {

@@ -50,7 +50,7 @@ export function anyRules(words: RuleWords): fc.Arbitrary<readonly PartRule[]> {
   });
   const rule: fc.Arbitrary<PartRule> = fc.record({
     id: fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f'),
-    effect: fc.constantFrom<RuleEffect>('allow', 'allow', 'deny'),
+    effect: fc.constantFrom<RuleEffect>('allow', 'allow', 'deny', 'approve'),
     kinds: orNull(someOf(words.kinds), 2),
     calls: orNull(someOf(words.calls), 4),
     to: orNull(someOf(words.to), 2),
@@ -58,9 +58,15 @@ export function anyRules(words: RuleWords): fc.Arbitrary<readonly PartRule[]> {
     maxAmount: orNull(fc.constantFrom(0n, 1n, 2n, 150n), 3),
     apiKeyIds: orNull(someOf(keys), 4),
     limits: fc.oneof(fc.constant([]), fc.array(limit, { maxLength: 2 })),
+    approvals: orNull(fc.constantFrom(1, 2, 3)),
+    approvalMs: orNull(fc.constantFrom(60_000, 120_000)),
   });
   return fc.uniqueArray(
-    rule.map((one) => (one.effect === 'deny' ? { ...one, maxAmount: null, limits: [] } : one)),
+    rule.map((one) => ({
+      ...one,
+      ...(one.effect === 'deny' ? { maxAmount: null, limits: [] } : {}),
+      ...(one.effect === 'approve' ? {} : { approvals: null, approvalMs: null }),
+    })),
     { minLength: 1, maxLength: 5, selector: ({ id }) => id },
   );
 }
@@ -74,12 +80,13 @@ export function expectedOf(
 ): string {
   const rulesOf: string[] = [];
   const counted = new Map<string, bigint>();
+  const asked: { readonly count: number; readonly ms: number }[] = [];
   for (const part of parts) {
     const has = (list: readonly string[], text: string) => list.some((one) => sameAs(one) === sameAs(text));
-    // For each condition, the answers that are possible: a rule that denies is for the part if it may be, and one that allows if it must be.
-    const found = rules.find((rule) => {
+    // For each condition, the answers that are possible: a rule that allows is for the part if it must be, and another one if it may be.
+    const isForPart = (rule: PartRule, mustBe: boolean) => {
       if (rule.apiKeyIds !== null && !rule.apiKeyIds.includes(key ?? '')) return false;
-      const may = (certain: boolean, possible: boolean) => certain || (rule.effect === 'deny' && possible);
+      const may = (certain: boolean, possible: boolean) => certain || (!mustBe && possible);
       const { kinds, calls, to, assets, maxAmount, limits } = rule;
       const { kind, call, receivers, mayPay, paid, bought } = part;
       if (kinds !== null && !may(kind !== null && kinds.includes(kind), kind === null)) return false;
@@ -90,23 +97,27 @@ export function expectedOf(
         const isConsented = bought === null || kinds !== null;
         const isAllowed = inside > 0 && inside === receivers.length && isConsented;
         const isHit = inside > 0 || mayPay === null || mayPay.some((one) => has(to, one));
-        if (rule.effect === 'allow' ? !isAllowed : !isHit) return false;
+        if (mustBe ? !isAllowed : !isHit) return false;
       }
       if (assets !== null) {
         const touched = [...(paid ?? []).map(({ asset }) => asset), ...(bought === null ? [] : [bought])];
         const isAllowed = paid !== null && paid.length > 0 && touched.every((one) => has(assets, one));
         const isHit = paid === null || touched.some((one) => has(assets, one)) || paid.some(({ known }) => !known);
-        if (rule.effect === 'allow' ? !isAllowed : !isHit) return false;
+        if (mustBe ? !isAllowed : !isHit) return false;
       }
       if (maxAmount === null && limits.length === 0) return true;
-      if (paid === null || paid.length === 0) return false;
+      if (paid === null) return !mustBe;
+      if (paid.length === 0) return false;
       const limited = limits.map((one) => one.asset);
       if (limits.length > 0 && paid.some(({ asset }) => !has(limited, asset))) return false;
       if (maxAmount === null) return true;
-      return paid.every(({ asset, amount, known }) => amount <= maxAmount && (known || has([...(assets ?? []), ...limited], asset)));
-    });
-    if (found?.effect !== 'allow') return 'deny';
+      const isRead = paid.every(({ asset, known }) => known || has([...(assets ?? []), ...limited], asset));
+      return isRead ? paid.every(({ amount }) => amount <= maxAmount) : !mustBe;
+    };
+    const found = rules.find((rule) => isForPart(rule, rule.effect === 'allow'));
+    if (found === undefined || found.effect === 'deny' || !isForPart(found, true)) return 'deny';
     rulesOf.push(found.id);
+    if (found.effect === 'approve') asked.push({ count: found.approvals ?? 1, ms: found.approvalMs ?? 86_400_000 });
     for (const { asset, windowMs, per } of found.limits) {
       for (const one of part.paid ?? []) {
         if (sameAs(asset) !== sameAs(one.asset) || one.amount === 0n) continue;
@@ -115,7 +126,9 @@ export function expectedOf(
       }
     }
   }
-  return `allow by ${rulesOf[0]}: ${[...counted].map(([window, amount]) => `${window} ${amount}`).sort()}`;
+  const kind =
+    asked.length === 0 ? 'allow' : `approve ${Math.max(...asked.map((one) => one.count))} ${Math.min(...asked.map((one) => one.ms))}`;
+  return `${kind} by ${rulesOf[0]}: ${[...counted].map(([window, amount]) => `${window} ${amount}`).sort()}`;
 }
 
 /** A judgement in the same words. */
@@ -125,5 +138,7 @@ export function shownOf(judgement: Judgement | null, key: string | null): string
   const spends = judgement.spends.map(({ window, limit: { asset, windowMs, per }, amount }) =>
     [window.split(' ')[0], asset, windowMs, per === 'relayer' ? 'all' : key, amount].join(' '),
   );
-  return `allow by ${judgement.ruleId}: ${spends.sort()}`;
+  const { approval } = judgement;
+  const kind = approval === null ? 'allow' : `approve ${approval.required} ${approval.withinMs}`;
+  return `${kind} by ${judgement.ruleId}: ${spends.sort()}`;
 }

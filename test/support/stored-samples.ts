@@ -41,6 +41,7 @@ export function aTransaction(over: Partial<Transaction> & Pick<Transaction, 'id'
     traceParent: null,
     tags: null,
     delays: null,
+    approval: null,
     revision: 1,
     ...over,
   };

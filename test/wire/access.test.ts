@@ -46,6 +46,8 @@ const scopeOf: Readonly<Record<string, string>> = {
   'TransactionService.ReplaceTransaction': 'transactions:write',
   'TransactionService.CancelTransaction': 'transactions:write',
   'TransactionService.CancelPendingTransactions': 'transactions:write',
+  'TransactionService.ApproveTransaction': 'transactions:approve',
+  'TransactionService.RejectTransaction': 'transactions:approve',
   'TransactionService.FindTransactions': 'transactions:read',
   'TransactionService.GetTransaction': 'transactions:read',
   'TransactionService.GetTransactionByNonce': 'transactions:read',

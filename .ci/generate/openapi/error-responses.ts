@@ -259,6 +259,8 @@ const reasonKinds: Readonly<Record<ErrorReason, readonly ErrorKind[]>> = {
   INTERNAL: ['internal'],
   POLICY_DENIED: ['forbidden'],
   SPEND_LIMIT_EXCEEDED: ['forbidden'],
+  APPROVAL_NOT_NEEDED: ['precondition'],
+  APPROVAL_BY_SENDER: ['forbidden'],
 };
 
 /** The fixed texts that replace the text of the kind. */

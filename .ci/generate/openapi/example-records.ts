@@ -46,6 +46,32 @@ export const pendingTransaction = {
   valid_until: null,
 };
 
+const approval = {
+  rule_id: 'large',
+  required: 2,
+  given: [{ api_key_id: '019a9f3c-1111-7c0e-9d3b-2f6a1c8e4b70', at: '2026-01-15T10:02:00.000Z' }],
+  expires_at: '2026-01-16T09:30:00.000Z',
+  sender_api_key_ids: ['bootstrap'],
+};
+
+export const approvedTransaction = {
+  ...pendingTransaction,
+  status_reason: 'waiting: 1 of 2 approvals that the rule large asks for; will send when all are given',
+  revision: 2,
+  updated_at: '2026-01-15T10:02:00.000Z',
+  approval,
+};
+
+export const rejectedTransaction = {
+  ...approvedTransaction,
+  status: 'canceled',
+  status_reason: 'rejected by the API key 019a9f3c-2222-7c0e-9d3b-2f6a1c8e4b70',
+  is_canceled: true,
+  revision: 3,
+  updated_at: '2026-01-15T10:05:00.000Z',
+  approval: { ...approval, rejected: { api_key_id: '019a9f3c-2222-7c0e-9d3b-2f6a1c8e4b70', at: '2026-01-15T10:05:00.000Z' } },
+};
+
 /** The fields that the first signature sets. */
 const signed = {
   hash: '0x88df016429689c079f3b2f6ad39fa052532c56795b733da78a91ebe6a713944b',

@@ -129,6 +129,8 @@ const methodExamples: Readonly<Record<string, MethodExamples>> = {
     answer: done(records.replacedTransaction),
   },
   'TransactionService.CancelTransaction': { answer: done({ ...records.sentTransaction, is_canceled: true }) },
+  'TransactionService.ApproveTransaction': { answer: done(records.approvedTransaction) },
+  'TransactionService.RejectTransaction': { answer: done(records.rejectedTransaction) },
   'TransactionService.CancelPendingTransactions': {
     answer: done({
       queued_for_cancellation_transaction_ids: [records.exampleIds.transaction],

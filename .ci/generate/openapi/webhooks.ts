@@ -32,6 +32,11 @@ export function webhooksOf(compiler: SchemaCompiler): Readonly<Record<string, Sc
       summary: 'A transaction has waited for longer than its speed promises; `status_reason` names the obstacle',
       payload: transactionPayload,
     }),
+    approval_required: webhook(compiler, {
+      event: 'approval_required',
+      summary: 'A transaction was accepted, or got new content, that API keys must approve before it is signed',
+      payload: transactionPayload,
+    }),
     relayer_state_update: webhook(compiler, {
       event: 'relayer_state_update',
       summary: 'The service disabled or enabled a relayer, or its balance is low',

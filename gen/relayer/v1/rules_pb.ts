@@ -13,11 +13,11 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file relayer/v1/rules.proto.
  */
 export const file_relayer_v1_rules: GenFile = /*@__PURE__*/
-  fileDesc("ChZyZWxheWVyL3YxL3J1bGVzLnByb3RvEgpyZWxheWVyLnYxIuICCgdFdm1SdWxlEh0KAmlkGAEgASgJQhHS8xgNUAGqAQhlbnRyeV9pZBIuCgZlZmZlY3QYAiABKA4yFi5yZWxheWVyLnYxLlJ1bGVFZmZlY3RCBtLzGAJQARIkCgJ0bxgDIAMoCUIY0vMYFFgBqgELZXZtX2FkZHJlc3PIAegHEh0KCWZ1bmN0aW9ucxgEIAMoCUIK0vMYBlgByAHoBxI5Cglhcmd1bWVudHMYBSADKAsyHS5yZWxheWVyLnYxLkFyZ3VtZW50Q29uZGl0aW9uQgfS8xgDyAEgEiAKCW1heF92YWx1ZRgGIAEoCUII0vMYBAgBEAFIAIgBARInCghhcGlfa2V5cxgHIAMoCUIV0vMYEVgBqgEIZW50cnlfaWTIAegHEi8KBmxpbWl0cxgIIAMoCzIWLnJlbGF5ZXIudjEuU3BlbmRMaW1pdEIH0vMYA8gBCEIMCgpfbWF4X3ZhbHVlIqQCChFBcmd1bWVudENvbmRpdGlvbhIsChJmdW5jdGlvbl9zaWduYXR1cmUYASABKAlCENLzGAwyCGZ1bmN0aW9uUAESGAoFaW5kZXgYAiABKA1CB9LzGANA/wFIABIOCgRuYW1lGAMgASgJSAASEwoGZXF1YWxzGAQgASgJSAGIAQESHgoGYW55X29mGAUgAygJQg7S8xgKMgJpblgByAHoBxIoCgNtaW4YBiABKAlCFtLzGBKqAQ9kZWNpbWFsX2ludGVnZXJIAogBARIoCgNtYXgYByABKAlCFtLzGBKqAQ9kZWNpbWFsX2ludGVnZXJIA4gBAUITCglwYXJhbWV0ZXISBtrzGAIwAUIJCgdfZXF1YWxzQgYKBF9taW5CBgoEX21heCKbAQoKU3BlbmRMaW1pdBIlCgVhc3NldBgBIAEoCzIWLnJlbGF5ZXIudjEuU3BlbmRBc3NldBIaCgZhbW91bnQYAiABKAlCCtLzGAYIARABUAESJQoOd2luZG93X3NlY29uZHMYAyABKA1CDdLzGAk4PECAiooPUAESIwoDcGVyGAQgASgOMhYucmVsYXllci52MS5MaW1pdFNjb3BlIqgDCgtTdGVsbGFyUnVsZRIdCgJpZBgBIAEoCUIR0vMYDVABqgEIZW50cnlfaWQSLgoGZWZmZWN0GAIgASgOMhYucmVsYXllci52MS5SdWxlRWZmZWN0QgbS8xgCUAESMgoKb3BlcmF0aW9ucxgDIAMoCUIe0vMYGlgBqgERc3RlbGxhcl9vcGVyYXRpb27IAegHEigKAnRvGAQgAygJQhzS8xgYWAGqAQ9zdGVsbGFyX2FkZHJlc3PIAegHEjEKCWZ1bmN0aW9ucxgFIAMoCUIe0vMYGlgBqgERY29udHJhY3RfZnVuY3Rpb27IAegHEi8KBmFzc2V0cxgGIAMoCUIf0vMYG1gBqgESc3RlbGxhcl9ydWxlX2Fzc2V0yAHoBxIgCgltYXhfdmFsdWUYByABKAlCCNLzGAQIARABSACIAQESJwoIYXBpX2tleXMYCCADKAlCFdLzGBFYAaoBCGVudHJ5X2lkyAHoBxIvCgZsaW1pdHMYCSADKAsyFi5yZWxheWVyLnYxLkFzc2V0TGltaXRCB9LzGAPIAQhCDAoKX21heF92YWx1ZSKhAwoKU29sYW5hUnVsZRIdCgJpZBgBIAEoCUIR0vMYDVABqgEIZW50cnlfaWQSLgoGZWZmZWN0GAIgASgOMhYucmVsYXllci52MS5SdWxlRWZmZWN0QgbS8xgCUAESLQoIcHJvZ3JhbXMYAyADKAlCG9LzGBdYAaoBDnNvbGFuYV9hZGRyZXNzyAHoBxIyCg5kaXNjcmltaW5hdG9ycxgEIAMoCUIa0vMYFlgBqgENZGlzY3JpbWluYXRvcsgB6AcSJwoCdG8YBSADKAlCG9LzGBdYAaoBDnNvbGFuYV9hZGRyZXNzyAHoBxIuCgZhc3NldHMYBiADKAlCHtLzGBpYAaoBEXNvbGFuYV9ydWxlX2Fzc2V0yAHoBxIgCgltYXhfdmFsdWUYByABKAlCCNLzGAQIARABSACIAQESJwoIYXBpX2tleXMYCCADKAlCFdLzGBFYAaoBCGVudHJ5X2lkyAHoBxIvCgZsaW1pdHMYCSADKAsyFi5yZWxheWVyLnYxLkFzc2V0TGltaXRCB9LzGAPIAQhCDAoKX21heF92YWx1ZSKYAQoKQXNzZXRMaW1pdBIiCgVhc3NldBgBIAEoCUIT0vMYD1ABqgEKcnVsZV9hc3NldBIaCgZhbW91bnQYAiABKAlCCtLzGAYIARABUAESJQoOd2luZG93X3NlY29uZHMYAyABKA1CDdLzGAk4PECAiooPUAESIwoDcGVyGAQgASgOMhYucmVsYXllci52MS5MaW1pdFNjb3BlIpIBCgpTcGVuZEFzc2V0EiMKBGtpbmQYASABKA4yFS5yZWxheWVyLnYxLkFzc2V0S2luZBIlCgV0b2tlbhgCIAEoCUIR0vMYDaoBCnJ1bGVfYXNzZXRIAIgBARIVCghhcmd1bWVudBgDIAEoCUgBiAEBOgrq8xgGEgRraW5kQggKBl90b2tlbkILCglfYXJndW1lbnQiNAoKU3BlbmRVc2FnZRImCgZsaW1pdHMYASADKAsyFi5yZWxheWVyLnYxLkxpbWl0VXNhZ2Ui4gEKCkxpbWl0VXNhZ2USDwoHcnVsZV9pZBgBIAEoCRIlCgVhc3NldBgCIAEoCzIWLnJlbGF5ZXIudjEuU3BlbmRBc3NldBIWCg53aW5kb3dfc2Vjb25kcxgDIAEoDRIXCgphcGlfa2V5X2lkGAQgASgJSACIAQESFgoGYW1vdW50GAUgASgJQgbS8xgCCAESFAoEdXNlZBgGIAEoCUIG0vMYAggBEhgKCHJlc2VydmVkGAcgASgJQgbS8xgCCAESFAoEbGVmdBgIIAEoCUIG0vMYAggBQg0KC19hcGlfa2V5X2lkKlYKClJ1bGVFZmZlY3QSGwoXUlVMRV9FRkZFQ1RfVU5TUEVDSUZJRUQQABIVChFSVUxFX0VGRkVDVF9BTExPVxABEhQKEFJVTEVfRUZGRUNUX0RFTlkQAio+CglBc3NldEtpbmQSGgoWQVNTRVRfS0lORF9VTlNQRUNJRklFRBAAEhUKEUFTU0VUX0tJTkRfTkFUSVZFEAEqaAoKTGltaXRTY29wZRIbChdMSU1JVF9TQ09QRV9VTlNQRUNJRklFRBAAEhcKE0xJTUlUX1NDT1BFX1JFTEFZRVIQARIkChNMSU1JVF9TQ09QRV9BUElfS0VZEAIaC+LzGAdhcGlfa2V5QoEBCg5jb20ucmVsYXllci52MUIKUnVsZXNQcm90b1ABWhRyZWxheWVyL3YxO3JlbGF5ZXJ2MaoCClJlbGF5ZXIuVjG6AglSZWxheWVyVjHKAgpSZWxheWVyXFYx4gIWUmVsYXllclxWMVxHUEJNZXRhZGF0YeoCC1JlbGF5ZXI6OlYxYgZwcm90bzM", [file_relayer_rest_v1_options]);
+  fileDesc("ChZyZWxheWVyL3YxL3J1bGVzLnByb3RvEgpyZWxheWVyLnYxItMDCgdFdm1SdWxlEh0KAmlkGAEgASgJQhHS8xgNUAGqAQhlbnRyeV9pZBIuCgZlZmZlY3QYAiABKA4yFi5yZWxheWVyLnYxLlJ1bGVFZmZlY3RCBtLzGAJQARIkCgJ0bxgDIAMoCUIY0vMYFFgBqgELZXZtX2FkZHJlc3PIAegHEh0KCWZ1bmN0aW9ucxgEIAMoCUIK0vMYBlgByAHoBxI5Cglhcmd1bWVudHMYBSADKAsyHS5yZWxheWVyLnYxLkFyZ3VtZW50Q29uZGl0aW9uQgfS8xgDyAEgEiAKCW1heF92YWx1ZRgGIAEoCUII0vMYBAgBEAFIAIgBARInCghhcGlfa2V5cxgHIAMoCUIV0vMYEVgBqgEIZW50cnlfaWTIAegHEi8KBmxpbWl0cxgIIAMoCzIWLnJlbGF5ZXIudjEuU3BlbmRMaW1pdEIH0vMYA8gBCBIgCglhcHByb3ZhbHMYCSABKA1CCNLzGAQ4AUAKSAGIAQESKgoQYXBwcm92YWxfc2Vjb25kcxgKIAEoDUIL0vMYBzg8QIC9owFIAogBAUIMCgpfbWF4X3ZhbHVlQgwKCl9hcHByb3ZhbHNCEwoRX2FwcHJvdmFsX3NlY29uZHMipAIKEUFyZ3VtZW50Q29uZGl0aW9uEiwKEmZ1bmN0aW9uX3NpZ25hdHVyZRgBIAEoCUIQ0vMYDDIIZnVuY3Rpb25QARIYCgVpbmRleBgCIAEoDUIH0vMYA0D/AUgAEg4KBG5hbWUYAyABKAlIABITCgZlcXVhbHMYBCABKAlIAYgBARIeCgZhbnlfb2YYBSADKAlCDtLzGAoyAmluWAHIAegHEigKA21pbhgGIAEoCUIW0vMYEqoBD2RlY2ltYWxfaW50ZWdlckgCiAEBEigKA21heBgHIAEoCUIW0vMYEqoBD2RlY2ltYWxfaW50ZWdlckgDiAEBQhMKCXBhcmFtZXRlchIG2vMYAjABQgkKB19lcXVhbHNCBgoEX21pbkIGCgRfbWF4IpsBCgpTcGVuZExpbWl0EiUKBWFzc2V0GAEgASgLMhYucmVsYXllci52MS5TcGVuZEFzc2V0EhoKBmFtb3VudBgCIAEoCUIK0vMYBggBEAFQARIlCg53aW5kb3dfc2Vjb25kcxgDIAEoDUIN0vMYCTg8QICKig9QARIjCgNwZXIYBCABKA4yFi5yZWxheWVyLnYxLkxpbWl0U2NvcGUimQQKC1N0ZWxsYXJSdWxlEh0KAmlkGAEgASgJQhHS8xgNUAGqAQhlbnRyeV9pZBIuCgZlZmZlY3QYAiABKA4yFi5yZWxheWVyLnYxLlJ1bGVFZmZlY3RCBtLzGAJQARIyCgpvcGVyYXRpb25zGAMgAygJQh7S8xgaWAGqARFzdGVsbGFyX29wZXJhdGlvbsgB6AcSKAoCdG8YBCADKAlCHNLzGBhYAaoBD3N0ZWxsYXJfYWRkcmVzc8gB6AcSMQoJZnVuY3Rpb25zGAUgAygJQh7S8xgaWAGqARFjb250cmFjdF9mdW5jdGlvbsgB6AcSLwoGYXNzZXRzGAYgAygJQh/S8xgbWAGqARJzdGVsbGFyX3J1bGVfYXNzZXTIAegHEiAKCW1heF92YWx1ZRgHIAEoCUII0vMYBAgBEAFIAIgBARInCghhcGlfa2V5cxgIIAMoCUIV0vMYEVgBqgEIZW50cnlfaWTIAegHEi8KBmxpbWl0cxgJIAMoCzIWLnJlbGF5ZXIudjEuQXNzZXRMaW1pdEIH0vMYA8gBCBIgCglhcHByb3ZhbHMYCiABKA1CCNLzGAQ4AUAKSAGIAQESKgoQYXBwcm92YWxfc2Vjb25kcxgLIAEoDUIL0vMYBzg8QIC9owFIAogBAUIMCgpfbWF4X3ZhbHVlQgwKCl9hcHByb3ZhbHNCEwoRX2FwcHJvdmFsX3NlY29uZHMikgQKClNvbGFuYVJ1bGUSHQoCaWQYASABKAlCEdLzGA1QAaoBCGVudHJ5X2lkEi4KBmVmZmVjdBgCIAEoDjIWLnJlbGF5ZXIudjEuUnVsZUVmZmVjdEIG0vMYAlABEi0KCHByb2dyYW1zGAMgAygJQhvS8xgXWAGqAQ5zb2xhbmFfYWRkcmVzc8gB6AcSMgoOZGlzY3JpbWluYXRvcnMYBCADKAlCGtLzGBZYAaoBDWRpc2NyaW1pbmF0b3LIAegHEicKAnRvGAUgAygJQhvS8xgXWAGqAQ5zb2xhbmFfYWRkcmVzc8gB6AcSLgoGYXNzZXRzGAYgAygJQh7S8xgaWAGqARFzb2xhbmFfcnVsZV9hc3NldMgB6AcSIAoJbWF4X3ZhbHVlGAcgASgJQgjS8xgECAEQAUgAiAEBEicKCGFwaV9rZXlzGAggAygJQhXS8xgRWAGqAQhlbnRyeV9pZMgB6AcSLwoGbGltaXRzGAkgAygLMhYucmVsYXllci52MS5Bc3NldExpbWl0QgfS8xgDyAEIEiAKCWFwcHJvdmFscxgKIAEoDUII0vMYBDgBQApIAYgBARIqChBhcHByb3ZhbF9zZWNvbmRzGAsgASgNQgvS8xgHODxAgL2jAUgCiAEBQgwKCl9tYXhfdmFsdWVCDAoKX2FwcHJvdmFsc0ITChFfYXBwcm92YWxfc2Vjb25kcyKYAQoKQXNzZXRMaW1pdBIiCgVhc3NldBgBIAEoCUIT0vMYD1ABqgEKcnVsZV9hc3NldBIaCgZhbW91bnQYAiABKAlCCtLzGAYIARABUAESJQoOd2luZG93X3NlY29uZHMYAyABKA1CDdLzGAk4PECAiooPUAESIwoDcGVyGAQgASgOMhYucmVsYXllci52MS5MaW1pdFNjb3BlIpIBCgpTcGVuZEFzc2V0EiMKBGtpbmQYASABKA4yFS5yZWxheWVyLnYxLkFzc2V0S2luZBIlCgV0b2tlbhgCIAEoCUIR0vMYDaoBCnJ1bGVfYXNzZXRIAIgBARIVCghhcmd1bWVudBgDIAEoCUgBiAEBOgrq8xgGEgRraW5kQggKBl90b2tlbkILCglfYXJndW1lbnQiNAoKU3BlbmRVc2FnZRImCgZsaW1pdHMYASADKAsyFi5yZWxheWVyLnYxLkxpbWl0VXNhZ2Ui4gEKCkxpbWl0VXNhZ2USDwoHcnVsZV9pZBgBIAEoCRIlCgVhc3NldBgCIAEoCzIWLnJlbGF5ZXIudjEuU3BlbmRBc3NldBIWCg53aW5kb3dfc2Vjb25kcxgDIAEoDRIXCgphcGlfa2V5X2lkGAQgASgJSACIAQESFgoGYW1vdW50GAUgASgJQgbS8xgCCAESFAoEdXNlZBgGIAEoCUIG0vMYAggBEhgKCHJlc2VydmVkGAcgASgJQgbS8xgCCAESFAoEbGVmdBgIIAEoCUIG0vMYAggBQg0KC19hcGlfa2V5X2lkKm8KClJ1bGVFZmZlY3QSGwoXUlVMRV9FRkZFQ1RfVU5TUEVDSUZJRUQQABIVChFSVUxFX0VGRkVDVF9BTExPVxABEhQKEFJVTEVfRUZGRUNUX0RFTlkQAhIXChNSVUxFX0VGRkVDVF9BUFBST1ZFEAMqPgoJQXNzZXRLaW5kEhoKFkFTU0VUX0tJTkRfVU5TUEVDSUZJRUQQABIVChFBU1NFVF9LSU5EX05BVElWRRABKmgKCkxpbWl0U2NvcGUSGwoXTElNSVRfU0NPUEVfVU5TUEVDSUZJRUQQABIXChNMSU1JVF9TQ09QRV9SRUxBWUVSEAESJAoTTElNSVRfU0NPUEVfQVBJX0tFWRACGgvi8xgHYXBpX2tleUKBAQoOY29tLnJlbGF5ZXIudjFCClJ1bGVzUHJvdG9QAVoUcmVsYXllci92MTtyZWxheWVydjGqAgpSZWxheWVyLlYxugIJUmVsYXllclYxygIKUmVsYXllclxWMeICFlJlbGF5ZXJcVjFcR1BCTWV0YWRhdGHqAgtSZWxheWVyOjpWMWIGcHJvdG8z", [file_relayer_rest_v1_options]);
 
 /**
  * A rule of a relayer on an EVM network. It is for a transaction if all of its conditions hold; a condition that is not set always holds. Over RPC an empty list is
- * one that is not set. A rule that denies is also for what it cannot read, and a rule that allows is not.
+ * one that is not set. A rule that denies is also for what it cannot read, and a rule that allows is not; a rule that asks for approvals denies what it cannot read.
  *
  * @generated from message relayer.v1.EvmRule
  */
@@ -73,11 +73,25 @@ export type EvmRule = Message<"relayer.v1.EvmRule"> & {
   apiKeys: string[];
 
   /**
-   * How much may be spent, at most 8. Each holds for all transactions that the rule allows.
+   * How much may be spent, at most 8. Each holds for all transactions that the rule allows, or lets be approved.
    *
    * @generated from field: repeated relayer.v1.SpendLimit limits = 8;
    */
   limits: SpendLimit[];
+
+  /**
+   * How many API keys must approve, 1 to 10. Default: 1. Only in a rule with the effect `approve`.
+   *
+   * @generated from field: optional uint32 approvals = 9;
+   */
+  approvals?: number | undefined;
+
+  /**
+   * In how many seconds they must approve, 60 to 2678400. Default: 86400, a day. Only in a rule with the effect `approve`.
+   *
+   * @generated from field: optional uint32 approval_seconds = 10;
+   */
+  approvalSeconds?: number | undefined;
 };
 
 /**
@@ -273,6 +287,20 @@ export type StellarRule = Message<"relayer.v1.StellarRule"> & {
    * @generated from field: repeated relayer.v1.AssetLimit limits = 9;
    */
   limits: AssetLimit[];
+
+  /**
+   * How many API keys must approve, 1 to 10. Default: 1. Only in a rule with the effect `approve`.
+   *
+   * @generated from field: optional uint32 approvals = 10;
+   */
+  approvals?: number | undefined;
+
+  /**
+   * In how many seconds they must approve, 60 to 2678400. Default: 86400, a day. Only in a rule with the effect `approve`.
+   *
+   * @generated from field: optional uint32 approval_seconds = 11;
+   */
+  approvalSeconds?: number | undefined;
 };
 
 /**
@@ -352,6 +380,20 @@ export type SolanaRule = Message<"relayer.v1.SolanaRule"> & {
    * @generated from field: repeated relayer.v1.AssetLimit limits = 9;
    */
   limits: AssetLimit[];
+
+  /**
+   * How many API keys must approve, 1 to 10. Default: 1. Only in a rule with the effect `approve`.
+   *
+   * @generated from field: optional uint32 approvals = 10;
+   */
+  approvals?: number | undefined;
+
+  /**
+   * In how many seconds they must approve, 60 to 2678400. Default: 86400, a day. Only in a rule with the effect `approve`.
+   *
+   * @generated from field: optional uint32 approval_seconds = 11;
+   */
+  approvalSeconds?: number | undefined;
 };
 
 /**
@@ -556,6 +598,13 @@ export enum RuleEffect {
    * @generated from enum value: RULE_EFFECT_DENY = 2;
    */
   DENY = 2,
+
+  /**
+   * The transaction is accepted, within the limits of the rule, and is signed once other API keys than its sender's have approved it.
+   *
+   * @generated from enum value: RULE_EFFECT_APPROVE = 3;
+   */
+  APPROVE = 3,
 }
 
 /**

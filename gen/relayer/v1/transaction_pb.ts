@@ -21,7 +21,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file relayer/v1/transaction.proto.
  */
 export const file_relayer_v1_transaction: GenFile = /*@__PURE__*/
-  fileDesc("ChxyZWxheWVyL3YxL3RyYW5zYWN0aW9uLnByb3RvEgpyZWxheWVyLnYxItMJCgtUcmFuc2FjdGlvbhIKCgJpZBgBIAEoCRISCgpyZWxheWVyX2lkGAIgASgJEi0KBnN0YXR1cxgDIAEoDjIdLnJlbGF5ZXIudjEuVHJhbnNhY3Rpb25TdGF0dXMSIgoNc3RhdHVzX3JlYXNvbhgEIAEoCUIG0vMYAhgBSAGIAQESLgoKY3JlYXRlZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASOAoHc2VudF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBtLzGAIYAUgCiAEBEj0KDGNvbmZpcm1lZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBtLzGAIYAUgDiAEBEhkKBGhhc2gYCCABKAlCBtLzGAIYAUgEiAEBEikKA2V2bRgJIAEoCzIaLnJlbGF5ZXIudjEuRXZtVHJhbnNhY3Rpb25IABIxCgdzdGVsbGFyGAogASgLMh4ucmVsYXllci52MS5TdGVsbGFyVHJhbnNhY3Rpb25IABIvCgZzb2xhbmEYCyABKAsyHS5yZWxheWVyLnYxLlNvbGFuYVRyYW5zYWN0aW9uSAASGAoIcmV2aXNpb24YHiABKARCBtLzGAIIARIuCgp1cGRhdGVkX2F0GB8gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI+Cg5mYWlsdXJlX3JlYXNvbhgjIAEoDjIZLnJlbGF5ZXIudjEuRmFpbHVyZVJlYXNvbkIG0vMYAhgBSAWIAQESIwoMYmxvY2tfbnVtYmVyGCQgASgEQgjS8xgECAEYAUgGiAEBEh8KCGdhc191c2VkGCUgASgEQgjS8xgECAEYAUgHiAEBEh0KCGZlZV9wYWlkGCYgASgJQgbS8xgCGAFICIgBARIVCgh0cmFjZV9pZBgnIAEoCUgJiAEBEjwKC3ZhbGlkX3VudGlsGCggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIG0vMYAhgBSAqIAQESGAoLZXh0ZXJuYWxfaWQYKSABKAlIC4gBARI0CgZsYWJlbHMYKiADKAsyHC5yZWxheWVyLnYxLlRyYW5zYWN0aW9uTGFiZWxCBtLzGAJYARIzCgpkZWxheWVkX2F0GCsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgMiAEBQoIBCgduZXR3b3JrEnfa8xhzOgRmcm9tOgJ0bzoFdmFsdWU6BGRhdGE6BW5vbmNlOglnYXNfbGltaXQ6CWdhc19wcmljZToPbWF4X2ZlZV9wZXJfZ2FzOhhtYXhfcHJpb3JpdHlfZmVlX3Blcl9nYXM6BXNwZWVkOglzaWduYXR1cmUIAUIQCg5fc3RhdHVzX3JlYXNvbkIKCghfc2VudF9hdEIPCg1fY29uZmlybWVkX2F0QgcKBV9oYXNoQhEKD19mYWlsdXJlX3JlYXNvbkIPCg1fYmxvY2tfbnVtYmVyQgsKCV9nYXNfdXNlZEILCglfZmVlX3BhaWRCCwoJX3RyYWNlX2lkQg4KDF92YWxpZF91bnRpbEIOCgxfZXh0ZXJuYWxfaWRCDQoLX2RlbGF5ZWRfYXQiWAoQVHJhbnNhY3Rpb25MYWJlbBIfCgNrZXkYASABKAlCEtLzGA5QAaoBCWxhYmVsX2tleRIjCgV2YWx1ZRgCIAEoCUIU0vMYEFABqgELbGFiZWxfdmFsdWUirQIKB0F0dGVtcHQSDwoHdmVyc2lvbhgBIAEoDRIrCgdwdXJwb3NlGAIgASgOMhoucmVsYXllci52MS5BdHRlbXB0UHVycG9zZRIMCgRoYXNoGAMgASgJEi4KCmNyZWF0ZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhAKCGlzX21pbmVkGAUgASgIEiUKA2V2bRgGIAEoCzIWLnJlbGF5ZXIudjEuRXZtQXR0ZW1wdEgAEi0KB3N0ZWxsYXIYByABKAsyGi5yZWxheWVyLnYxLlN0ZWxsYXJBdHRlbXB0SAASKwoGc29sYW5hGAggASgLMhkucmVsYXllci52MS5Tb2xhbmFBdHRlbXB0SABCEQoHbmV0d29yaxIG2vMYAggBImwKDlN0ZWxsYXJBdHRlbXB0EhYKDnNvdXJjZV9hY2NvdW50GAEgASgJEhcKD3NlcXVlbmNlX251bWJlchgCIAEoCRITCgNmZWUYAyABKAlCBtLzGAIIARIUCgxlbnZlbG9wZV94ZHIYBCABKAkiZwoNU29sYW5hQXR0ZW1wdBITCgt0cmFuc2FjdGlvbhgBIAEoCRIYChByZWNlbnRfYmxvY2toYXNoGAIgASgJEicKF2xhc3RfdmFsaWRfYmxvY2tfaGVpZ2h0GAMgASgEQgbS8xgCCAEqtgIKEVRyYW5zYWN0aW9uU3RhdHVzEiIKHlRSQU5TQUNUSU9OX1NUQVRVU19VTlNQRUNJRklFRBAAEh4KGlRSQU5TQUNUSU9OX1NUQVRVU19QRU5ESU5HEAESGwoXVFJBTlNBQ1RJT05fU1RBVFVTX1NFTlQQAhIgChxUUkFOU0FDVElPTl9TVEFUVVNfU1VCTUlUVEVEEAMSHAoYVFJBTlNBQ1RJT05fU1RBVFVTX01JTkVEEAQSIAocVFJBTlNBQ1RJT05fU1RBVFVTX0NPTkZJUk1FRBAFEh0KGVRSQU5TQUNUSU9OX1NUQVRVU19GQUlMRUQQBhIeChpUUkFOU0FDVElPTl9TVEFUVVNfRVhQSVJFRBAHEh8KG1RSQU5TQUNUSU9OX1NUQVRVU19DQU5DRUxFRBAIKu8CCg1GYWlsdXJlUmVhc29uEh4KGkZBSUxVUkVfUkVBU09OX1VOU1BFQ0lGSUVEEAASGwoXRkFJTFVSRV9SRUFTT05fUkVWRVJURUQQARIfChtGQUlMVVJFX1JFQVNPTl9XT1VMRF9SRVZFUlQQAhIlCiFGQUlMVVJFX1JFQVNPTl9JTlNVRkZJQ0lFTlRfRlVORFMQAxIcChhGQUlMVVJFX1JFQVNPTl9ESVNQTEFDRUQQBBIhCh1GQUlMVVJFX1JFQVNPTl9ORVZFUl9BQ0NFUFRFRBAFEh8KG0ZBSUxVUkVfUkVBU09OX1VOUkVTT0xWQUJMRRAGEhwKGEZBSUxVUkVfUkVBU09OX0ZFRV9MSU1JVBAHEhwKGEZBSUxVUkVfUkVBU09OX0dBU19MSU1JVBAIEh4KGkZBSUxVUkVfUkVBU09OX05PVF9BTExPV0VEEAkSGwoXRkFJTFVSRV9SRUFTT05fT1VUREFURUQQCiqoAQoOQXR0ZW1wdFB1cnBvc2USHwobQVRURU1QVF9QVVJQT1NFX1VOU1BFQ0lGSUVEEAASGwoXQVRURU1QVF9QVVJQT1NFX0NPTlRFTlQQARIaChZBVFRFTVBUX1BVUlBPU0VfQ0FOQ0VMEAISGgoWQVRURU1QVF9QVVJQT1NFX0VYUElSRRADEiAKHEFUVEVNUFRfUFVSUE9TRV9SRUxFQVNFX1NMT1QQBEKHAQoOY29tLnJlbGF5ZXIudjFCEFRyYW5zYWN0aW9uUHJvdG9QAVoUcmVsYXllci92MTtyZWxheWVydjGqAgpSZWxheWVyLlYxugIJUmVsYXllclYxygIKUmVsYXllclxWMeICFlJlbGF5ZXJcVjFcR1BCTWV0YWRhdGHqAgtSZWxheWVyOjpWMWIGcHJvdG8z", [file_google_protobuf_timestamp, file_relayer_rest_v1_options, file_relayer_v1_evm, file_relayer_v1_solana, file_relayer_v1_stellar]);
+  fileDesc("ChxyZWxheWVyL3YxL3RyYW5zYWN0aW9uLnByb3RvEgpyZWxheWVyLnYxIpgKCgtUcmFuc2FjdGlvbhIKCgJpZBgBIAEoCRISCgpyZWxheWVyX2lkGAIgASgJEi0KBnN0YXR1cxgDIAEoDjIdLnJlbGF5ZXIudjEuVHJhbnNhY3Rpb25TdGF0dXMSIgoNc3RhdHVzX3JlYXNvbhgEIAEoCUIG0vMYAhgBSAGIAQESLgoKY3JlYXRlZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASOAoHc2VudF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBtLzGAIYAUgCiAEBEj0KDGNvbmZpcm1lZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBtLzGAIYAUgDiAEBEhkKBGhhc2gYCCABKAlCBtLzGAIYAUgEiAEBEikKA2V2bRgJIAEoCzIaLnJlbGF5ZXIudjEuRXZtVHJhbnNhY3Rpb25IABIxCgdzdGVsbGFyGAogASgLMh4ucmVsYXllci52MS5TdGVsbGFyVHJhbnNhY3Rpb25IABIvCgZzb2xhbmEYCyABKAsyHS5yZWxheWVyLnYxLlNvbGFuYVRyYW5zYWN0aW9uSAASGAoIcmV2aXNpb24YHiABKARCBtLzGAIIARIuCgp1cGRhdGVkX2F0GB8gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI+Cg5mYWlsdXJlX3JlYXNvbhgjIAEoDjIZLnJlbGF5ZXIudjEuRmFpbHVyZVJlYXNvbkIG0vMYAhgBSAWIAQESIwoMYmxvY2tfbnVtYmVyGCQgASgEQgjS8xgECAEYAUgGiAEBEh8KCGdhc191c2VkGCUgASgEQgjS8xgECAEYAUgHiAEBEh0KCGZlZV9wYWlkGCYgASgJQgbS8xgCGAFICIgBARIVCgh0cmFjZV9pZBgnIAEoCUgJiAEBEjwKC3ZhbGlkX3VudGlsGCggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIG0vMYAhgBSAqIAQESGAoLZXh0ZXJuYWxfaWQYKSABKAlIC4gBARI0CgZsYWJlbHMYKiADKAsyHC5yZWxheWVyLnYxLlRyYW5zYWN0aW9uTGFiZWxCBtLzGAJYARIzCgpkZWxheWVkX2F0GCsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgMiAEBEjYKCGFwcHJvdmFsGCwgASgLMh8ucmVsYXllci52MS5UcmFuc2FjdGlvbkFwcHJvdmFsSA2IAQFCggEKB25ldHdvcmsSd9rzGHM6BGZyb206AnRvOgV2YWx1ZToEZGF0YToFbm9uY2U6CWdhc19saW1pdDoJZ2FzX3ByaWNlOg9tYXhfZmVlX3Blcl9nYXM6GG1heF9wcmlvcml0eV9mZWVfcGVyX2dhczoFc3BlZWQ6CXNpZ25hdHVyZQgBQhAKDl9zdGF0dXNfcmVhc29uQgoKCF9zZW50X2F0Qg8KDV9jb25maXJtZWRfYXRCBwoFX2hhc2hCEQoPX2ZhaWx1cmVfcmVhc29uQg8KDV9ibG9ja19udW1iZXJCCwoJX2dhc191c2VkQgsKCV9mZWVfcGFpZEILCglfdHJhY2VfaWRCDgoMX3ZhbGlkX3VudGlsQg4KDF9leHRlcm5hbF9pZEINCgtfZGVsYXllZF9hdEILCglfYXBwcm92YWwi8wEKE1RyYW5zYWN0aW9uQXBwcm92YWwSDwoHcnVsZV9pZBgBIAEoCRIQCghyZXF1aXJlZBgCIAEoDRIrCgVnaXZlbhgDIAMoCzIcLnJlbGF5ZXIudjEuQXBwcm92YWxEZWNpc2lvbhIuCgpleHBpcmVzX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIzCghyZWplY3RlZBgFIAEoCzIcLnJlbGF5ZXIudjEuQXBwcm92YWxEZWNpc2lvbkgAiAEBEhoKEnNlbmRlcl9hcGlfa2V5X2lkcxgGIAMoCUILCglfcmVqZWN0ZWQiTgoQQXBwcm92YWxEZWNpc2lvbhISCgphcGlfa2V5X2lkGAEgASgJEiYKAmF0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJYChBUcmFuc2FjdGlvbkxhYmVsEh8KA2tleRgBIAEoCUIS0vMYDlABqgEJbGFiZWxfa2V5EiMKBXZhbHVlGAIgASgJQhTS8xgQUAGqAQtsYWJlbF92YWx1ZSKtAgoHQXR0ZW1wdBIPCgd2ZXJzaW9uGAEgASgNEisKB3B1cnBvc2UYAiABKA4yGi5yZWxheWVyLnYxLkF0dGVtcHRQdXJwb3NlEgwKBGhhc2gYAyABKAkSLgoKY3JlYXRlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIaXNfbWluZWQYBSABKAgSJQoDZXZtGAYgASgLMhYucmVsYXllci52MS5Fdm1BdHRlbXB0SAASLQoHc3RlbGxhchgHIAEoCzIaLnJlbGF5ZXIudjEuU3RlbGxhckF0dGVtcHRIABIrCgZzb2xhbmEYCCABKAsyGS5yZWxheWVyLnYxLlNvbGFuYUF0dGVtcHRIAEIRCgduZXR3b3JrEgba8xgCCAEibAoOU3RlbGxhckF0dGVtcHQSFgoOc291cmNlX2FjY291bnQYASABKAkSFwoPc2VxdWVuY2VfbnVtYmVyGAIgASgJEhMKA2ZlZRgDIAEoCUIG0vMYAggBEhQKDGVudmVsb3BlX3hkchgEIAEoCSJnCg1Tb2xhbmFBdHRlbXB0EhMKC3RyYW5zYWN0aW9uGAEgASgJEhgKEHJlY2VudF9ibG9ja2hhc2gYAiABKAkSJwoXbGFzdF92YWxpZF9ibG9ja19oZWlnaHQYAyABKARCBtLzGAIIASq2AgoRVHJhbnNhY3Rpb25TdGF0dXMSIgoeVFJBTlNBQ1RJT05fU1RBVFVTX1VOU1BFQ0lGSUVEEAASHgoaVFJBTlNBQ1RJT05fU1RBVFVTX1BFTkRJTkcQARIbChdUUkFOU0FDVElPTl9TVEFUVVNfU0VOVBACEiAKHFRSQU5TQUNUSU9OX1NUQVRVU19TVUJNSVRURUQQAxIcChhUUkFOU0FDVElPTl9TVEFUVVNfTUlORUQQBBIgChxUUkFOU0FDVElPTl9TVEFUVVNfQ09ORklSTUVEEAUSHQoZVFJBTlNBQ1RJT05fU1RBVFVTX0ZBSUxFRBAGEh4KGlRSQU5TQUNUSU9OX1NUQVRVU19FWFBJUkVEEAcSHwobVFJBTlNBQ1RJT05fU1RBVFVTX0NBTkNFTEVEEAgq7wIKDUZhaWx1cmVSZWFzb24SHgoaRkFJTFVSRV9SRUFTT05fVU5TUEVDSUZJRUQQABIbChdGQUlMVVJFX1JFQVNPTl9SRVZFUlRFRBABEh8KG0ZBSUxVUkVfUkVBU09OX1dPVUxEX1JFVkVSVBACEiUKIUZBSUxVUkVfUkVBU09OX0lOU1VGRklDSUVOVF9GVU5EUxADEhwKGEZBSUxVUkVfUkVBU09OX0RJU1BMQUNFRBAEEiEKHUZBSUxVUkVfUkVBU09OX05FVkVSX0FDQ0VQVEVEEAUSHwobRkFJTFVSRV9SRUFTT05fVU5SRVNPTFZBQkxFEAYSHAoYRkFJTFVSRV9SRUFTT05fRkVFX0xJTUlUEAcSHAoYRkFJTFVSRV9SRUFTT05fR0FTX0xJTUlUEAgSHgoaRkFJTFVSRV9SRUFTT05fTk9UX0FMTE9XRUQQCRIbChdGQUlMVVJFX1JFQVNPTl9PVVREQVRFRBAKKqgBCg5BdHRlbXB0UHVycG9zZRIfChtBVFRFTVBUX1BVUlBPU0VfVU5TUEVDSUZJRUQQABIbChdBVFRFTVBUX1BVUlBPU0VfQ09OVEVOVBABEhoKFkFUVEVNUFRfUFVSUE9TRV9DQU5DRUwQAhIaChZBVFRFTVBUX1BVUlBPU0VfRVhQSVJFEAMSIAocQVRURU1QVF9QVVJQT1NFX1JFTEVBU0VfU0xPVBAEQocBCg5jb20ucmVsYXllci52MUIQVHJhbnNhY3Rpb25Qcm90b1ABWhRyZWxheWVyL3YxO3JlbGF5ZXJ2MaoCClJlbGF5ZXIuVjG6AglSZWxheWVyVjHKAgpSZWxheWVyXFYx4gIWUmVsYXllclxWMVxHUEJNZXRhZGF0YeoCC1JlbGF5ZXI6OlYxYgZwcm90bzM", [file_google_protobuf_timestamp, file_relayer_rest_v1_options, file_relayer_v1_evm, file_relayer_v1_solana, file_relayer_v1_stellar]);
 
 /**
  * A transaction of a relayer. It keeps its id through every replacement.
@@ -196,6 +196,13 @@ export type Transaction = Message<"relayer.v1.Transaction"> & {
    * @generated from field: optional google.protobuf.Timestamp delayed_at = 43;
    */
   delayedAt?: Timestamp | undefined;
+
+  /**
+   * The approvals that a rule of the relayer asks for. Until all are given, the transaction is not signed. Not set: it needs none.
+   *
+   * @generated from field: optional relayer.v1.TransactionApproval approval = 44;
+   */
+  approval?: TransactionApproval | undefined;
 };
 
 /**
@@ -204,6 +211,90 @@ export type Transaction = Message<"relayer.v1.Transaction"> & {
  */
 export const TransactionSchema: GenMessage<Transaction> = /*@__PURE__*/
   messageDesc(file_relayer_v1_transaction, 0);
+
+/**
+ * The approvals of a transaction. New content begins without approvals.
+ *
+ * @generated from message relayer.v1.TransactionApproval
+ */
+export type TransactionApproval = Message<"relayer.v1.TransactionApproval"> & {
+  /**
+   * The rule that asks for them.
+   *
+   * @generated from field: string rule_id = 1;
+   */
+  ruleId: string;
+
+  /**
+   * How many API keys must approve.
+   *
+   * @generated from field: uint32 required = 2;
+   */
+  required: number;
+
+  /**
+   * The keys that have approved, in their order.
+   *
+   * @generated from field: repeated relayer.v1.ApprovalDecision given = 3;
+   */
+  given: ApprovalDecision[];
+
+  /**
+   * The transaction expires at this time unless all approvals are given by then.
+   *
+   * @generated from field: google.protobuf.Timestamp expires_at = 4;
+   */
+  expiresAt?: Timestamp | undefined;
+
+  /**
+   * The key that rejected the transaction. Not set: none did.
+   *
+   * @generated from field: optional relayer.v1.ApprovalDecision rejected = 5;
+   */
+  rejected?: ApprovalDecision | undefined;
+
+  /**
+   * The keys that sent the transaction or replaced its content. They cannot approve it.
+   *
+   * @generated from field: repeated string sender_api_key_ids = 6;
+   */
+  senderApiKeyIds: string[];
+};
+
+/**
+ * Describes the message relayer.v1.TransactionApproval.
+ * Use `create(TransactionApprovalSchema)` to create a new message.
+ */
+export const TransactionApprovalSchema: GenMessage<TransactionApproval> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_transaction, 1);
+
+/**
+ * What an API key decided about a transaction.
+ *
+ * @generated from message relayer.v1.ApprovalDecision
+ */
+export type ApprovalDecision = Message<"relayer.v1.ApprovalDecision"> & {
+  /**
+   * The key; `bootstrap` is the operator's own.
+   *
+   * @generated from field: string api_key_id = 1;
+   */
+  apiKeyId: string;
+
+  /**
+   * When it decided.
+   *
+   * @generated from field: google.protobuf.Timestamp at = 2;
+   */
+  at?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message relayer.v1.ApprovalDecision.
+ * Use `create(ApprovalDecisionSchema)` to create a new message.
+ */
+export const ApprovalDecisionSchema: GenMessage<ApprovalDecision> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_transaction, 2);
 
 /**
  * A label of a transaction.
@@ -231,7 +322,7 @@ export type TransactionLabel = Message<"relayer.v1.TransactionLabel"> & {
  * Use `create(TransactionLabelSchema)` to create a new message.
  */
 export const TransactionLabelSchema: GenMessage<TransactionLabel> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_transaction, 1);
+  messageDesc(file_relayer_v1_transaction, 3);
 
 /**
  * One signed version of a transaction.
@@ -311,7 +402,7 @@ export type Attempt = Message<"relayer.v1.Attempt"> & {
  * Use `create(AttemptSchema)` to create a new message.
  */
 export const AttemptSchema: GenMessage<Attempt> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_transaction, 2);
+  messageDesc(file_relayer_v1_transaction, 4);
 
 /**
  * An attempt on Stellar.
@@ -353,7 +444,7 @@ export type StellarAttempt = Message<"relayer.v1.StellarAttempt"> & {
  * Use `create(StellarAttemptSchema)` to create a new message.
  */
 export const StellarAttemptSchema: GenMessage<StellarAttempt> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_transaction, 3);
+  messageDesc(file_relayer_v1_transaction, 5);
 
 /**
  * An attempt on Solana.
@@ -388,7 +479,7 @@ export type SolanaAttempt = Message<"relayer.v1.SolanaAttempt"> & {
  * Use `create(SolanaAttemptSchema)` to create a new message.
  */
 export const SolanaAttemptSchema: GenMessage<SolanaAttempt> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_transaction, 4);
+  messageDesc(file_relayer_v1_transaction, 6);
 
 /**
  * The status of a transaction. The last four are final.
@@ -446,14 +537,14 @@ export enum TransactionStatus {
   FAILED = 6,
 
   /**
-   * `valid_until` passed before it was mined.
+   * `valid_until` passed before it was mined, or it was not approved in time.
    *
    * @generated from enum value: TRANSACTION_STATUS_EXPIRED = 7;
    */
   EXPIRED = 7,
 
   /**
-   * Canceled.
+   * Canceled, or rejected by a key that could approve it.
    *
    * @generated from enum value: TRANSACTION_STATUS_CANCELED = 8;
    */

@@ -95,7 +95,7 @@ function notAudited(): DomainError {
  * manage have none: their requests may hold secrets that are short enough to be guessed from a digest.
  */
 function contentFacts({ plan }: Audited, message: Message): AuditFacts {
-  if (plan.scope !== 'transactions:write' && plan.scope !== 'sign') return {};
+  if (plan.scope !== 'transactions:write' && plan.scope !== 'transactions:approve' && plan.scope !== 'sign') return {};
   const sent = message as Message & SentContent & { readonly transactions?: readonly SentContent[] };
   const facts: AuditFacts = sent.transactions === undefined ? evmFacts(sent) : factsTogether(sent.transactions);
   try {

@@ -2,10 +2,11 @@ import { type DescMessage, type DescMethod, type DescService, getOption, hasOpti
 import { http } from '../../../gen/google/api/annotations_pb.js';
 import { type MethodRules, method as methodRules, RelayerRule, Scope } from '../../../gen/relayer/rest/v1/options_pb.js';
 import { type ErrorReason, errorReasons } from '../../core/errors/errors.js';
+import type { Scope as PrincipalScope } from '../../core/records/principal.js';
 import { maxBodyBytes, maxUnlimitedBodyBytes } from './shared-errors.js';
 
 /** The credentials that a caller needs: none, any valid key, or a key with a scope. */
-export type RequiredScope = 'public' | 'authenticated' | 'transactions:read' | 'transactions:write' | 'sign' | 'notifications' | 'admin';
+export type RequiredScope = 'public' | 'authenticated' | PrincipalScope;
 
 export type Verb = 'GET' | 'PUT' | 'POST' | 'DELETE' | 'PATCH';
 
@@ -58,6 +59,7 @@ const scopes: Readonly<Record<Scope, RequiredScope | null>> = {
   [Scope.AUTHENTICATED]: 'authenticated',
   [Scope.TRANSACTIONS_READ]: 'transactions:read',
   [Scope.TRANSACTIONS_WRITE]: 'transactions:write',
+  [Scope.TRANSACTIONS_APPROVE]: 'transactions:approve',
   [Scope.SIGN]: 'sign',
   [Scope.NOTIFICATIONS]: 'notifications',
   [Scope.ADMIN]: 'admin',

@@ -1,6 +1,6 @@
 import { DomainError, invalidField } from '../../core/errors/errors.js';
 import { type IsRefused, nothingRefused, readAll } from '../../core/errors/read-all.js';
-import { forbiddenBecause, type Refusal } from '../../core/ports/chain/drafts.js';
+import { forbiddenBecause, forbiddenByRules, type Refusal } from '../../core/ports/chain/drafts.js';
 import type { RequestContext } from '../../core/ports/chain/requests.js';
 import type { EvmContent, EvmPricing, EvmRequest, Speed } from '../../core/records/evm.js';
 import type { EvmNetwork } from '../../core/records/network.js';
@@ -67,12 +67,12 @@ export function contentFromRequest(
 }
 
 /** See `Chain.whyForbidden`. */
-export function whyForbidden(content: EvmContent, relayer: Relayer): Refusal | null {
+export function whyForbidden(content: EvmContent, relayer: Relayer, isApproved: boolean): Refusal | null {
   const policies = onNetwork('evm', relayer.policies);
   const problem = whyReceiverForbidden(relayer, policies, content.to);
   if (problem !== null) return forbiddenBecause(`to ${problem}`);
-  const judgement = policies.rules === null ? null : judge(policies.rules, content, null);
-  return forbiddenBecause(judgement?.verdict === 'deny' ? `${judgement.field} ${judgement.description}` : null);
+  const judgement = policies.rules === null ? null : judge(policies.rules, content, isApproved ? 'approved' : null);
+  return forbiddenByRules(judgement, isApproved);
 }
 
 /** See `Chain.receiversOf`. */

@@ -1,7 +1,7 @@
 import type { EvmContent } from '../../core/records/evm.js';
-import { type Asker, type Judgement, windowOf } from '../../core/records/judgement.js';
+import { askerOf, type Judgement, type Judged as Judging, windowOf } from '../../core/records/judgement.js';
 import type { ArgumentCondition, EvmRule, ParameterRef, SpendLimit } from '../../core/records/spending-rule.js';
-import { type Condition, decide, type Match, matchIf } from '../../core/rules/deciding-rule.js';
+import { approvalBy, type Condition, decide, type Match, matchIf } from '../../core/rules/deciding-rule.js';
 import { type FunctionSignature, readSignature } from '../../core/rules/function-signature.js';
 import { parameterOf } from '../../core/rules/rule-problems.js';
 import { keccak256 } from '../../crypto/keccak.js';
@@ -34,8 +34,8 @@ const compiled = new WeakMap<readonly EvmRule[], readonly CompiledRule[]>();
 /** The content that rules see. */
 type Judged = Pick<EvmContent, 'to' | 'valueWei' | 'data'>;
 
-/** Returns what rules, which have no problems, say about content. `asker`: null for content whose key was checked when it was accepted. */
-export function judge(rules: readonly EvmRule[], content: Judged, asker: Asker | null): Judgement {
+/** Returns what rules, which have no problems, say about content. */
+export function judge(rules: readonly EvmRule[], content: Judged, asker: Judging): Judgement {
   const call = callOf(content);
   const decision = decide(compiledOf(rules), { asker, field: 'to' }, (one) => conditionsOf(one, call));
   if (decision.verdict === 'deny') return decision;
@@ -43,9 +43,9 @@ export function judge(rules: readonly EvmRule[], content: Judged, asker: Asker |
   const spends = by.rule.limits.flatMap((limit) => {
     const amount = amountOf(limit, call, by) ?? 0n;
     const field = limit.asset === 'native' ? 'value' : 'data';
-    return amount === 0n ? [] : [{ field, window: windowOf(by.rule.id, limit, asker ?? { apiKeyId: null }), limit, amount }];
+    return amount === 0n ? [] : [{ field, window: windowOf(by.rule.id, limit, askerOf(asker)), limit, amount }];
   });
-  return { verdict: 'allow', ruleId: by.rule.id, spends };
+  return { verdict: 'allow', ruleId: by.rule.id, spends, approval: approvalBy(by.rule) };
 }
 
 interface RuleCall {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { getAddressDecoder } from '@solana/kit';
-import { forbiddenBecause, type Refusal } from '../../core/ports/chain/drafts.js';
+import { type DraftRequest, forbiddenBecause, forbiddenByRules, type Refusal } from '../../core/ports/chain/drafts.js';
 import { max } from '../../core/records/bigints.js';
 import { onNetwork } from '../../core/records/on-network.js';
 import type { Relayer } from '../../core/records/relayer.js';
@@ -38,9 +38,13 @@ export interface DraftDeps {
  * is the only signer, the attempt gets the newest blockhash and a compute budget; if others have signed, it stays unchanged. Throws
  * `NODE_UNAVAILABLE`.
  */
-export async function draftAttempt(deps: DraftDeps, relayer: Relayer, content: SolanaContent): Promise<SolanaDraft | Refusal> {
+export async function draftAttempt(
+  deps: DraftDeps,
+  { relayer, isApproved }: Pick<DraftRequest, 'relayer' | 'isApproved'>,
+  content: SolanaContent,
+): Promise<SolanaDraft | Refusal> {
   const { message: base, signatures, isFixed } = baseOf(content, relayer.address);
-  const forbidden = refusalOf(base, relayer);
+  const forbidden = refusalOf(base, relayer, isApproved === true);
   if (forbidden !== null) return forbidden;
   const lifetime = isFixed ? await deps.lifetimes.given(base.blockhash) : await deps.lifetimes.fresh();
   if ('refused' in lifetime) return lifetime;
@@ -74,16 +78,16 @@ export async function draftAttempt(deps: DraftDeps, relayer: Relayer, content: S
 }
 
 /** See `Chain.whyForbidden`. */
-export function whyForbidden(content: SolanaContent, relayer: Relayer): Refusal | null {
-  return refusalOf(baseOf(content, relayer.address).message, relayer);
+export function whyForbidden(content: SolanaContent, relayer: Relayer, isApproved: boolean): Refusal | null {
+  return refusalOf(baseOf(content, relayer.address).message, relayer, isApproved);
 }
 
-function refusalOf(message: Message, relayer: Relayer): Refusal | null {
+function refusalOf(message: Message, relayer: Relayer, isApproved: boolean): Refusal | null {
   const problem = whyMessageForbidden(message, relayer);
   if (problem !== null) return forbiddenBecause(`the transaction ${problem}`);
   const { rules } = onNetwork('solana', relayer.policies);
-  const judgement = rules === null ? null : judge(rules, message, null);
-  return forbiddenBecause(judgement?.verdict === 'deny' ? `${judgement.field} ${judgement.description}` : null);
+  const judgement = rules === null ? null : judge(rules, message, isApproved ? 'approved' : null);
+  return forbiddenByRules(judgement, isApproved);
 }
 
 type Base = Pick<SolanaDraft, 'signatures'> & Pick<Pricing, 'message' | 'isFixed'>;

@@ -1,4 +1,4 @@
-import type { Asker, Judgement } from '../../core/records/judgement.js';
+import type { Judged, Judgement } from '../../core/records/judgement.js';
 import type { PartRule } from '../../core/records/spending-rule.js';
 import { matchIf } from '../../core/rules/deciding-rule.js';
 import { judgeParts, type RulePart } from '../../core/rules/judge-parts.js';
@@ -14,8 +14,8 @@ import type { CompiledInstruction, Message } from './wire.js';
  * pays is among its accounts, of which those in a lookup table are not known when a transaction is accepted.
  */
 
-/** Returns what rules say about a message. `asker`: as in `judgeParts`. */
-export function judge(rules: readonly PartRule[], message: Message, asker: Asker | null): Judgement {
+/** Returns what rules say about a message. */
+export function judge(rules: readonly PartRule[], message: Message, asker: Judged): Judgement {
   return judgeParts(rules, partsOf(message), asker, (text) => text);
 }
 

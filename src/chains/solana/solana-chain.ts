@@ -62,7 +62,7 @@ export function createSolanaChain(options: SolanaChainOptions): Chain {
     ...methods,
     network,
     contentOf: (request, context) => contentFromRequest(onNetwork('solana', request), context),
-    whyForbidden: (content, relayer) => whyForbidden(onNetwork('solana', content), relayer),
+    whyForbidden: (content, relayer, isApproved) => whyForbidden(onNetwork('solana', content), relayer, isApproved),
     judge(content, { policies, address }, asker) {
       const { rules } = onNetwork('solana', policies);
       return rules === null ? null : judge(rules, baseOf(onNetwork('solana', content), address).message, asker);
@@ -87,9 +87,9 @@ export function createSolanaChain(options: SolanaChainOptions): Chain {
     whyUnusable: (account, from) => whyUnusable(rpc, account, from),
     market: async () => null,
     quote: (request) => quoteAttempt(drafting, clock, request),
-    draft({ relayer, content }) {
+    draft({ content, ...request }) {
       if (content === 'filler') throw new Error('a Solana transaction has no slot to fill');
-      return draftAttempt(drafting, relayer, onNetwork('solana', content));
+      return draftAttempt(drafting, request, onNetwork('solana', content));
     },
     sign: (draft, _nonce, signer) => signDraft(onNetwork('solana', draft), ed25519SignerOf(signer)),
     broadcastAll: broadcaster.send,

@@ -1,5 +1,5 @@
 import type { xdr } from '@stellar/stellar-sdk';
-import { forbiddenBecause, type Refusal } from '../../core/ports/chain/drafts.js';
+import { forbiddenBecause, forbiddenByRules, type Refusal } from '../../core/ports/chain/drafts.js';
 import { onNetwork } from '../../core/records/on-network.js';
 import type { Relayer, StellarPolicies } from '../../core/records/relayer.js';
 import type { StellarContent } from '../../core/records/stellar.js';
@@ -32,7 +32,7 @@ export function whySourceForbidden({ operations, sourceAccount }: Operations, ac
 }
 
 /** See `Chain.whyForbidden`. The signers of a foreign envelope answer for its accounts: the relayer signs for its fee alone. */
-export function whyForbidden(content: StellarContent, relayer: Relayer): Refusal | null {
+export function whyForbidden(content: StellarContent, relayer: Relayer, isApproved: boolean): Refusal | null {
   const { sourceAccount } = content;
   const { address } = relayer;
   const policies = onNetwork('stellar', relayer.policies);
@@ -41,8 +41,8 @@ export function whyForbidden(content: StellarContent, relayer: Relayer): Refusal
       ? whyOperationsForbidden({ operations: operationsOf(content.operations), sourceAccount }, address, policies)
       : forbiddenChangeIn({ operations: envelopeV1(content.envelope).tx.operations, sourceAccount }, address, policies);
   if (problem !== null) return forbiddenBecause(`the transaction ${problem}`);
-  const judgement = policies.rules === null || restoresOnly(content) ? null : judge(content, relayer, null);
-  return forbiddenBecause(judgement?.verdict === 'deny' ? `${judgement.field} ${judgement.description}` : null);
+  const judgement = policies.rules === null || restoresOnly(content) ? null : judge(content, relayer, isApproved ? 'approved' : null);
+  return forbiddenByRules(judgement, isApproved);
 }
 
 /** The service sends such a transaction itself, for a call that the rules allow; it pays its fee alone. */

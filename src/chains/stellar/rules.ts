@@ -1,5 +1,5 @@
 import { Address, Asset, StrKey, type xdr } from '@stellar/stellar-sdk';
-import type { Asker, Judgement } from '../../core/records/judgement.js';
+import type { Judged, Judgement } from '../../core/records/judgement.js';
 import { onNetwork } from '../../core/records/on-network.js';
 import type { Relayer } from '../../core/records/relayer.js';
 import type { StellarContent } from '../../core/records/stellar.js';
@@ -28,8 +28,8 @@ function canonicalOn(passphrase: string): Canonical {
   };
 }
 
-/** Returns what the relayer's rules say about content; null: it has none. `asker`: as in `judgeParts`. */
-export function judge(content: StellarContent, { network, policies }: Judging, asker: Asker | null): Judgement | null {
+/** Returns what the relayer's rules say about content; null: it has none. */
+export function judge(content: StellarContent, { network, policies }: Judging, asker: Judged): Judgement | null {
   const { rules } = onNetwork('stellar', policies);
   if (rules === null) return null;
   if (network.type !== 'stellar') throw new Error(`expected a Stellar network, got ${network.name}`);

@@ -16,11 +16,11 @@ export interface NewKey {
 
 const callerScopes: readonly Scope[] = ['transactions:read', 'transactions:write', 'sign'];
 /**
- * OpenZeppelin Relayer never enforces permissions, so they say what the operator meant. `admin` reaches all keys, so it is never given by
- * import.
+ * OpenZeppelin Relayer never enforces permissions, so they say what the operator meant. `admin` reaches all keys, and keys that send should
+ * not approve, so neither scope is ever given by import.
  */
 const scopesOf: Readonly<Record<string, readonly Scope[]>> = {
-  '*': everyScope.filter((scope) => scope !== 'admin'),
+  '*': [...callerScopes, 'notifications'],
   'relayer:all:execute': callerScopes,
 };
 

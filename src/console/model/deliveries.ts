@@ -5,6 +5,7 @@ export const eventTexts: Readonly<Record<EventType, string>> = {
   [EventType.UNSPECIFIED]: 'unknown event',
   [EventType.TRANSACTION_UPDATE]: 'transaction_update',
   [EventType.TRANSACTION_DELAYED]: 'transaction_delayed',
+  [EventType.APPROVAL_REQUIRED]: 'approval_required',
   [EventType.RELAYER_STATE_UPDATE]: 'relayer_state_update',
   [EventType.TEST]: 'test',
 };

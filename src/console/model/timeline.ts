@@ -1,4 +1,4 @@
-import { FailureReason, type Transaction, TransactionStatus } from '../../../gen/relayer/v1/transaction_pb.js';
+import { FailureReason, type Transaction, type TransactionApproval, TransactionStatus } from '../../../gen/relayer/v1/transaction_pb.js';
 import type { WireTime } from './ms-of.js';
 
 /** A step in the life of a transaction. */
@@ -31,14 +31,16 @@ const endTitles: ReadonlyMap<TransactionStatus, string> = new Map([
 
 /** Returns the steps of a transaction from its acceptance to its finality. */
 export function stepsOf(transaction: Transaction): readonly Step[] {
-  const { status, createdAt, sentAt, confirmedAt, blockNumber, updatedAt } = transaction;
+  const { status, createdAt, sentAt, confirmedAt, blockNumber, updatedAt, approval } = transaction;
   const isOver = isFinal(status);
   const isMined = blockNumber !== undefined || status === TransactionStatus.MINED || status === TransactionStatus.CONFIRMED;
+  const isApproved = approval === undefined || approval.given.length >= approval.required;
   const isSent = sentAt !== undefined || isMined;
   const state = (isDone: boolean, isNow: boolean): Step['state'] => (isDone ? 'done' : isOver ? 'skipped' : isNow ? 'now' : 'later');
   return [
     { title: 'Accepted', at: createdAt, state: 'done', note: null },
-    { title: 'Signed and broadcast', at: sentAt, state: state(isSent, true), note: null },
+    ...(approval === undefined ? [] : [approvalStep(approval, state)]),
+    { title: 'Signed and broadcast', at: sentAt, state: state(isSent, isApproved), note: null },
     {
       title: 'Mined',
       at: undefined,
@@ -52,6 +54,19 @@ export function stepsOf(transaction: Transaction): readonly Step[] {
       note: null,
     },
   ];
+}
+
+/** The step of the approvals that a rule asks for; its note names the keys that have decided. */
+function approvalStep({ required, given, rejected }: TransactionApproval, state: (isDone: boolean, isNow: boolean) => Step['state']): Step {
+  const isDone = given.length >= required;
+  const keys = given.map(({ apiKeyId }) => apiKeyId).join(', ');
+  const count = `${given.length} of ${required}${keys === '' ? '' : `: ${keys}`}`;
+  return {
+    title: 'Approved',
+    at: isDone ? given.at(-1)?.at : undefined,
+    state: state(isDone, true),
+    note: rejected === undefined ? count : `${count}; rejected by ${rejected.apiKeyId}`,
+  };
 }
 
 const failureTexts: Readonly<Record<FailureReason, string>> = {

@@ -102,7 +102,7 @@ function TransactionContentView({
 
 /** The status with its reason. */
 function StatusCard({ transaction }: { readonly transaction: Transaction }) {
-  const { status, statusReason, failureReason, id, traceId, validUntil } = transaction;
+  const { status, statusReason, failureReason, id, traceId, validUntil, approval } = transaction;
   const { tone, icon, text } = statusLooks[status];
   return (
     <section class={`verdict ${tone}`} aria-label="Status">
@@ -119,6 +119,11 @@ function StatusCard({ transaction }: { readonly transaction: Transaction }) {
         {validUntil !== undefined && (
           <p class="quiet small">
             Valid until <Time at={validUntil} />
+          </p>
+        )}
+        {approval?.expiresAt !== undefined && status === TransactionStatus.PENDING && approval.given.length < approval.required && (
+          <p class="quiet small">
+            Must be approved by <Time at={approval.expiresAt} />
           </p>
         )}
         <p class="quiet small">

@@ -126,6 +126,8 @@ export const reasonRules = {
   INTERNAL: { retry: 'after_change' },
   POLICY_DENIED: { retry: 'after_change', metadata: ['relayer_id'], optional: ['rule_id', 'asset'] },
   SPEND_LIMIT_EXCEEDED: { retry: 'after_delay', metadata: ['relayer_id', 'rule_id', 'asset', 'left'] },
+  APPROVAL_NOT_NEEDED: { retry: 'never', metadata: ['transaction_id'] },
+  APPROVAL_BY_SENDER: { retry: 'never', metadata: ['transaction_id'] },
 } as const satisfies Readonly<Record<string, ReasonRules>>;
 
 /** One of the reasons. */

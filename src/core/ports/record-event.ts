@@ -3,7 +3,7 @@ import type { TransactionView } from '../records/transaction.js';
 import type { Change } from './store/change.js';
 
 /** What an event says of a transaction. */
-export type TransactionEvent = 'transaction_update' | 'transaction_delayed';
+export type TransactionEvent = 'transaction_update' | 'transaction_delayed' | 'approval_required';
 
 /**
  * Builds the outbox rows for a transaction's change, to commit together with it; none if the relayer has no notification. `event`: absent

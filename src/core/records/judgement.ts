@@ -15,14 +15,34 @@ export interface Spend {
 
 /** What the rules of a relayer say about content. */
 export type Judgement =
-  | { readonly verdict: 'allow'; readonly ruleId: string; readonly spends: readonly Spend[] }
+  /** `approval`: what must be approved before it is signed; null: nothing. */
+  | { readonly verdict: 'allow'; readonly ruleId: string; readonly spends: readonly Spend[]; readonly approval: NeededApproval | null }
   /** `ruleId`: null if no rule is for it. `description` follows the field's name. */
   | { readonly verdict: 'deny'; readonly ruleId: string | null; readonly field: string; readonly description: string };
+
+/** The approvals that a rule asks for. */
+export interface NeededApproval {
+  readonly ruleId: string;
+  /** How many API keys must approve. */
+  readonly required: number;
+  readonly withinMs: number;
+}
 
 /** Who asks. */
 export interface Asker {
   /** Null: the command line, or no caller. */
   readonly apiKeyId: string | null;
+}
+
+/**
+ * Whose content is judged: a caller's that asks; or, again, content that was accepted, whose key was checked then (null), and which has
+ * been approved (`approved`) if it has needed that.
+ */
+export type Judged = Asker | 'approved' | null;
+
+/** Returns the caller that asks; of content that was accepted, none is known any more. */
+export function askerOf(judged: Judged): Asker {
+  return judged === null || judged === 'approved' ? { apiKeyId: null } : judged;
 }
 
 /** Returns the name of a limit's window. An amount that changes keeps the window; another length or scope begins a new one. */

@@ -36,7 +36,7 @@ export interface OutboxEvent {
   /** UUID v7; the same in every delivery attempt. */
   readonly id: string;
   readonly notificationId: string;
-  readonly event: 'transaction_update' | 'transaction_delayed' | 'relayer_state_update' | 'test';
+  readonly event: 'transaction_update' | 'transaction_delayed' | 'approval_required' | 'relayer_state_update' | 'test';
   /** Events with the same key are delivered in order (the transaction's id). */
   readonly orderKey: string;
   /** The exact bytes to post, as text. */

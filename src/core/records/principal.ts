@@ -3,10 +3,17 @@ import type { AddressRanges } from '../text/address-ranges.js';
 import { shownName } from '../text/safe-text.js';
 
 /** A permission of an API key. */
-export type Scope = 'transactions:read' | 'transactions:write' | 'sign' | 'notifications' | 'admin';
+export type Scope = 'transactions:read' | 'transactions:write' | 'transactions:approve' | 'sign' | 'notifications' | 'admin';
 
 /** Every scope. */
-export const everyScope: readonly Scope[] = ['transactions:read', 'transactions:write', 'sign', 'notifications', 'admin'];
+export const everyScope: readonly Scope[] = [
+  'transactions:read',
+  'transactions:write',
+  'transactions:approve',
+  'sign',
+  'notifications',
+  'admin',
+];
 
 /** An authenticated caller. */
 export interface Principal {

@@ -3,8 +3,16 @@
  * What a request leaves unclear is null, which the check of rules refuses: no relayer has such a rule.
  */
 
-/** What a rule says about content that it is for. */
-export type RuleEffect = 'allow' | 'deny';
+/** What a rule says about content that it is for. `approve`: it is allowed once other API keys than its sender's have approved it. */
+export type RuleEffect = 'allow' | 'deny' | 'approve';
+
+/** The approvals that a rule asks for; a rule with another effect asks for none, but has values of its own only if its author gave some. */
+export interface RuleApprovals {
+  /** How many API keys must approve; null: not given. */
+  readonly approvals: number | null;
+  /** In which time they must; null: not given. */
+  readonly approvalMs: number | null;
+}
 
 /** A parameter of a function, by its place (from 0) or its name in the signature. */
 export type ParameterRef = { readonly index: number } | { readonly name: string };
@@ -36,7 +44,7 @@ export interface SpendLimit<Asset = LimitedAsset | null> {
 }
 
 /** A rule on an EVM network. A condition that is null always holds. */
-export interface EvmRule {
+export interface EvmRule extends RuleApprovals {
   readonly id: string;
   readonly effect: RuleEffect | null;
   readonly to: readonly string[] | null;
@@ -53,7 +61,7 @@ export interface EvmRule {
  * A rule on a network whose transactions have parts (Stellar: operations; Solana: instructions), each of which must be allowed. A condition
  * that is null always holds. Assets are texts: `native`, or as the network names tokens.
  */
-export interface PartRule {
+export interface PartRule extends RuleApprovals {
   readonly id: string;
   readonly effect: RuleEffect | null;
   /** Types of operations; programs of instructions. */

@@ -99,6 +99,28 @@ export function labelText({ key, value }: TransactionLabel): string {
   return `${key}:${value}`;
 }
 
+/** What an API key decided about a transaction. */
+export interface ApprovalDecision {
+  readonly apiKeyId: string;
+  readonly atMs: number;
+}
+
+/** The approval that the present content of a transaction has needed since it was accepted. */
+export interface Approval {
+  /** The rule that asked for it. */
+  readonly ruleId: string;
+  /** How many API keys must approve. */
+  readonly required: number;
+  /** The keys that sent the transaction or replaced its content. None of them can approve it. */
+  readonly senders: readonly string[];
+  /** One for each key, in their order. */
+  readonly given: readonly ApprovalDecision[];
+  /** Who rejected it; null: no key did. */
+  readonly rejected: ApprovalDecision | null;
+  /** The transaction expires at this time unless it is approved. */
+  readonly expiresAtMs: number;
+}
+
 /** A transaction as stored. */
 export interface Transaction extends LaneId {
   readonly id: string;
@@ -131,6 +153,8 @@ export interface Transaction extends LaneId {
   readonly tags: TransactionTags | null;
   /** Null: none was reported. */
   readonly delays: Delays | null;
+  /** Null: its content needs none. */
+  readonly approval: Approval | null;
   /** Grows with every write; it guards a write against a concurrent one. */
   readonly revision: number;
 }
@@ -207,9 +231,20 @@ export function changed(transaction: Transaction, changes: Partial<Transaction>,
     traceParent: transaction.traceParent,
     tags: transaction.tags,
     delays: transaction.delays,
+    approval: transaction.approval,
     revision,
   };
   return Object.assign(copy, changes);
+}
+
+/** True if nothing may be signed for the transaction yet: keys must approve its content before. */
+export function awaitsApproval({ approval }: Pick<Transaction, 'approval'>): boolean {
+  return approval !== null && approval.given.length < approval.required;
+}
+
+/** True if the content has needed approvals, and has them. */
+export function isApproved(transaction: Pick<Transaction, 'approval'>): boolean {
+  return transaction.approval !== null && !awaitsApproval(transaction);
 }
 
 /** True if an attempt is signed; it then counts as broadcast. */

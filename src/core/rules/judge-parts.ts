@@ -1,6 +1,6 @@
-import { type Asker, type Judgement, type Spend, windowOf } from '../records/judgement.js';
+import { askerOf, type Judged, type Judgement, type NeededApproval, type Spend, windowOf } from '../records/judgement.js';
 import type { PartRule, SpendLimit } from '../records/spending-rule.js';
-import { type Condition, decide, type Match, matchIf } from './deciding-rule.js';
+import { approvalBy, type Condition, decide, type Match, matchIf, type Reading } from './deciding-rule.js';
 
 /*
  * Judges transactions that have parts: the first rule that is for a part decides about it, and all parts must be allowed. What a chain
@@ -56,31 +56,40 @@ interface CompiledRule {
 const compiled = new WeakMap<readonly PartRule[], readonly CompiledRule[]>();
 
 /**
- * Returns what rules, which have no problems, say about a transaction, which has a part. `asker`: null for content whose key was checked
- * when it was accepted. `canonical` is the same for all calls with these rules.
+ * Returns what rules, which have no problems, say about a transaction, which has a part. If rules ask for approvals of several parts, the
+ * strictest of each counts. `canonical` is the same for all calls with these rules.
  */
-export function judgeParts(rules: readonly PartRule[], parts: readonly RulePart[], asker: Asker | null, canonical: Canonical): Judgement {
+export function judgeParts(rules: readonly PartRule[], parts: readonly RulePart[], asker: Judged, canonical: Canonical): Judgement {
   const usable = compiledOf(rules, canonical);
   const spends = new Map<string, Spend>();
   let first: string | null = null;
+  let approval: NeededApproval | null = null;
   for (const part of parts) {
     const judgement = judgePart(usable, part, asker);
     if (judgement.verdict === 'deny') return judgement;
     first ??= judgement.ruleId;
+    approval = strictest(approval, judgement.approval);
     for (const one of judgement.spends) spends.set(one.window, { ...one, amount: one.amount + (spends.get(one.window)?.amount ?? 0n) });
   }
   if (first === null) throw new Error('a transaction has at least one part');
-  return { verdict: 'allow', ruleId: first, spends: [...spends.values()] };
+  return { verdict: 'allow', ruleId: first, spends: [...spends.values()], approval };
 }
 
-function judgePart(rules: readonly CompiledRule[], part: RulePart, asker: Asker | null): Judgement {
-  const decision = decide(rules, { asker, field: part.field }, (one) => conditionsOf(one, part));
+function strictest(one: NeededApproval | null, other: NeededApproval | null): NeededApproval | null {
+  if (one === null || other === null) return one ?? other;
+  const { ruleId } = other.required > one.required ? other : one;
+  return { ruleId, required: Math.max(one.required, other.required), withinMs: Math.min(one.withinMs, other.withinMs) };
+}
+
+function judgePart(rules: readonly CompiledRule[], part: RulePart, asker: Judged): Judgement {
+  const decision = decide(rules, { asker, field: part.field }, (one, reading) => conditionsOf(one, part, reading));
   if (decision.verdict === 'deny') return { ...decision, field: part.field };
-  return { verdict: 'allow', ruleId: decision.by.rule.id, spends: spendsOf(decision.by, part, asker) };
+  const { rule } = decision.by;
+  return { verdict: 'allow', ruleId: rule.id, spends: spendsOf(decision.by, part, asker), approval: approvalBy(rule) };
 }
 
 /** The conditions of a rule in the order in which they are checked. */
-function conditionsOf(one: CompiledRule, part: RulePart): readonly Condition[] {
+function conditionsOf(one: CompiledRule, part: RulePart, reading: Reading): readonly Condition[] {
   const { rule, kinds, limits } = one;
   const { field, kind, isCall, paid } = part;
   const isLimited = ({ asset }: PaidAmount): boolean => limits.some((limit) => limit.asset === asset);
@@ -90,8 +99,8 @@ function conditionsOf(one: CompiledRule, part: RulePart): readonly Condition[] {
   return [
     { about: 'type', field, match: kinds === null ? 'yes' : kind === null ? 'unknown' : matchIf(kinds.has(kind)) },
     { about: 'call', field, match: rule.calls === null ? 'yes' : best(rule.calls.map(isCall)) },
-    { about: 'receiver', field, match: receiverMatch(one, part) },
-    { about: asset, field, match: assetMatch(one, part) },
+    { about: 'receiver', field, match: receiverMatch(one, part, reading) },
+    { about: asset, field, match: assetMatch(one, part, reading) },
     // What no limit counts would be without a limit.
     { about: asset, field, match: limits.length === 0 ? 'yes' : amountMatch(paid, isLimited) },
     {
@@ -107,10 +116,10 @@ function best(matches: readonly Match[]): Match {
 }
 
 /** Money must not go beside the receivers of a rule that allows, nor past one that denies. */
-function receiverMatch({ rule, kinds, to }: CompiledRule, { receivers, mayPay, isTrade }: RulePart): Match {
+function receiverMatch({ kinds, to }: CompiledRule, { receivers, mayPay, isTrade }: RulePart, reading: Reading): Match {
   if (to === null) return 'yes';
   const isTo = (receiver: string): boolean => to.has(receiver);
-  if (rule.effect === 'allow') {
+  if (reading === 'allow') {
     if (receivers.length > 0 && !(isTrade && kinds === null)) return matchIf(receivers.every(isTo));
     return mayPay?.length === 0 ? 'no' : 'unknown';
   }
@@ -118,12 +127,12 @@ function receiverMatch({ rule, kinds, to }: CompiledRule, { receivers, mayPay, i
   return mayPay === null || mayPay.some(isTo) ? 'unknown' : 'no';
 }
 
-function assetMatch({ rule, assets }: CompiledRule, { paid, gets }: RulePart): Match {
+function assetMatch({ assets }: CompiledRule, { paid, gets }: RulePart, reading: Reading): Match {
   if (assets === null) return 'yes';
   if (paid === null) return 'unknown';
   const moved = [...paid.map(({ asset }) => asset), ...gets];
   const isNamed = (asset: string): boolean => assets.has(asset);
-  if (rule.effect === 'allow') return matchIf(paid.length > 0 && moved.every(isNamed));
+  if (reading === 'allow') return matchIf(paid.length > 0 && moved.every(isNamed));
   if (moved.some(isNamed)) return 'yes';
   return paid.some(({ mustBeNamed }) => mustBeNamed) ? 'unknown' : 'no';
 }
@@ -132,10 +141,10 @@ function amountMatch(paid: readonly PaidAmount[] | null, holds: (amount: PaidAmo
   return paid === null ? 'unknown' : matchIf(paid.length > 0 && paid.every(holds));
 }
 
-function spendsOf({ rule, limits }: CompiledRule, { field, paid }: RulePart, asker: Asker | null): readonly Spend[] {
+function spendsOf({ rule, limits }: CompiledRule, { field, paid }: RulePart, asker: Judged): readonly Spend[] {
   return limits.flatMap(({ limit, asset }) => {
     const amount = (paid ?? []).reduce((sum, one) => (one.asset === asset ? sum + one.amount : sum), 0n);
-    return amount === 0n ? [] : [{ field, window: windowOf(rule.id, limit, asker ?? { apiKeyId: null }), limit, amount }];
+    return amount === 0n ? [] : [{ field, window: windowOf(rule.id, limit, askerOf(asker)), limit, amount }];
   });
 }
 

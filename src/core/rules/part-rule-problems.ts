@@ -2,7 +2,14 @@ import type { FieldProblem } from '../errors/errors.js';
 import type { PartRule } from '../records/spending-rule.js';
 import { isStrKey } from '../text/strkey.js';
 import { syntaxes, type TextSyntax, textProblem } from '../text/text-syntax.js';
-import { problemsOfCount, problemsOfLists, problemsOfMaximum, problemsOfRules, problemsOfWindow } from './rule-problems.js';
+import {
+  problemsOfApprovals,
+  problemsOfCount,
+  problemsOfLists,
+  problemsOfMaximum,
+  problemsOfRules,
+  problemsOfWindow,
+} from './rule-problems.js';
 
 /** What a rule can count of a kind of part. */
 interface Counted {
@@ -143,6 +150,7 @@ function problemsOfRule(at: string, rule: PartRule, shape: RuleShape): readonly 
     ...problemsOfLists(at, { [shape.kinds]: kinds, [shape.calls]: calls, to, assets, api_keys: apiKeyIds }),
     ...problemsOfCount(at, limits),
     ...problemsOfMaximum(at, effect, maxAmount, limits),
+    ...problemsOfApprovals(at, effect, rule),
     ...(to ?? []).flatMap((address, index) =>
       shape.isAddress(address) ? [] : [{ field: `${at}.to[${index}]`, description: 'has a wrong checksum' }],
     ),
@@ -180,10 +188,10 @@ function problemsOfReceivers(at: string, { effect, kinds, calls, to }: PartRule,
     const paying = receiving.get(kind);
     return paying === null || paying?.some((one) => calls === null || calls.some((call) => canBe(call, one))) === true;
   };
-  if (effect === 'allow' && ![...(kinds ?? receiving.keys())].some(isReceiving))
+  if (effect !== 'deny' && ![...(kinds ?? receiving.keys())].some(isReceiving))
     return [{ field: `${at}.to`, description: 'is for receivers, which nothing has that the rule is for' }];
   if (callKind === null) return [];
-  if (kinds?.every((kind) => kind === callKind) === true && effect === 'allow' && !to.some(isCalled))
+  if (kinds?.every((kind) => kind === callKind) === true && effect !== 'deny' && !to.some(isCalled))
     return [{ field: `${at}.to`, description: `has no contract, without which no ${callKind} is allowed` }];
   if (kinds === null || kinds.includes(callKind)) return [];
   return to.flatMap((address, index) =>
@@ -224,7 +232,7 @@ function problemsOfAsset(field: string, asset: string, { kinds, calls }: PartRul
 
 /** A rule that is only for what locks reserves must have the asset of these. */
 function problemsOfReserve(at: string, { effect, kinds, assets, limits }: PartRule, shape: RuleShape): readonly FieldProblem[] {
-  if (effect !== 'allow' || kinds?.every((kind) => shape.counted.get(kind)?.paysReserve === true) !== true) return [];
+  if (effect === 'deny' || kinds?.every((kind) => shape.counted.get(kind)?.paysReserve === true) !== true) return [];
   const named = [
     { field: `${at}.assets`, assets },
     { field: `${at}.limits`, assets: limits.length === 0 ? null : limits.map(({ asset }) => asset) },

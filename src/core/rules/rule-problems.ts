@@ -1,6 +1,6 @@
 import type { FieldProblem } from '../errors/errors.js';
 import type { CountedLimit } from '../records/judgement.js';
-import type { ArgumentCondition, EvmRule, ParameterRef, RuleEffect, SpendLimit } from '../records/spending-rule.js';
+import type { ArgumentCondition, EvmRule, ParameterRef, RuleApprovals, RuleEffect, SpendLimit } from '../records/spending-rule.js';
 import { type FunctionSignature, isWordType, type Parameter, readSignature } from './function-signature.js';
 
 /** The maximum number of rules of a relayer, and of items in their lists. */
@@ -10,6 +10,11 @@ const maxConditions = 32;
 const maxLimits = 8;
 /** A minute, as its buckets are then a second; and a year. */
 const windowMsRange = { min: 60_000, max: 366 * 86_400_000 };
+
+/** A minute, and 31 days. */
+const approvalMsRange = { min: 60_000, max: 31 * 86_400_000 };
+/** The maximum number of keys that must approve. */
+const maxApprovals = 10;
 
 const selectorSyntax = /^0x[0-9a-f]{8}$/;
 
@@ -46,6 +51,23 @@ export function problemsOfLists(at: string, lists: Readonly<Record<string, reado
 /** Returns what is wrong with the number of limits. */
 export function problemsOfCount(at: string, limits: readonly unknown[]): readonly FieldProblem[] {
   return limits.length > maxLimits ? [{ field: `${at}.limits`, description: `must have at most ${maxLimits} items` }] : [];
+}
+
+/** Returns what is wrong with the approvals that a rule asks for: one with another effect would be read as if it asked for them. */
+export function problemsOfApprovals(at: string, effect: RuleEffect, { approvals, approvalMs }: RuleApprovals): readonly FieldProblem[] {
+  const counts = { field: `${at}.approvals`, isGiven: approvals !== null };
+  const times = { field: `${at}.approval_seconds`, isGiven: approvalMs !== null };
+  if (effect !== 'approve')
+    return [counts, times].flatMap(({ field, isGiven }) => (isGiven ? [{ field, description: 'needs the effect approve' }] : []));
+  const { min, max } = approvalMsRange;
+  return [
+    ...(approvals !== null && (approvals < 1 || approvals > maxApprovals)
+      ? [{ field: counts.field, description: `must be from 1 to ${maxApprovals}` }]
+      : []),
+    ...(approvalMs !== null && (approvalMs < min || approvalMs > max)
+      ? [{ field: times.field, description: `must be from ${min / 1_000} to ${max / 1_000}` }]
+      : []),
+  ];
 }
 
 /** Returns what is wrong with the maximum of a rule: a rule that denies would be read as its opposite; 0 leaves limits nothing to count. */
@@ -91,7 +113,7 @@ function problemsOfRule(at: string, rule: EvmRule): readonly FieldProblem[] {
   ];
   if (rule.effect === null) return [{ field: `${at}.effect`, description: 'is required' }];
   const maximum = problemsOfMaximum(at, rule.effect, rule.maxValueWei, rule.limits);
-  const unusable = [...lists, ...unreadable, ...repeated, ...tooMany, ...maximum];
+  const unusable = [...lists, ...unreadable, ...repeated, ...tooMany, ...maximum, ...problemsOfApprovals(at, rule.effect, rule)];
   if (unusable.length > 0) return unusable;
   return [
     ...rule.arguments.flatMap((condition, index) => problemsOfCondition(`${at}.arguments[${index}]`, condition, signatures)),

@@ -1,5 +1,6 @@
 import type { Speed } from '../records/evm.js';
-import { type Content, changed, isFinal, type Transaction } from '../records/transaction.js';
+import { awaitsApproval, type Content, changed, isFinal, type Transaction } from '../records/transaction.js';
+import { readyAtMs } from './approval.js';
 
 /** How long a transaction may wait for its block, by speed, before it counts as delayed. */
 export type DelayLimits = Readonly<Record<Speed, number>>;
@@ -22,15 +23,24 @@ export function speedOf(content: Content): Speed {
 }
 
 /** The facts that decide whether a transaction is delayed. */
-export type Delayable = Pick<Transaction, 'status' | 'statusReason' | 'mined' | 'createdAtMs' | 'delays'> & { readonly speed: Speed };
+export type Delayable = Pick<Transaction, 'status' | 'statusReason' | 'mined' | 'createdAtMs' | 'delays' | 'approval'> & {
+  readonly speed: Speed;
+};
 
-/** True if the transaction has waited for longer than its speed promises, for an obstacle that was not reported yet. */
-export function isNewlyDelayed(
-  { status, statusReason, mined, createdAtMs, delays, speed }: Delayable,
-  limitsMs: DelayLimits,
-  nowMs: number,
-) {
-  if (nowMs - createdAtMs < limitsMs[speed] || mined !== null || statusReason === null || isFinal(status)) return false;
+/**
+ * True if the transaction has waited for longer than its speed promises, for an obstacle that was not reported yet. People take their time
+ * to approve it: that is no delay.
+ */
+export function isNewlyDelayed(transaction: Delayable, limitsMs: DelayLimits, nowMs: number) {
+  const { status, statusReason, mined, delays, speed } = transaction;
+  if (
+    awaitsApproval(transaction) ||
+    nowMs - readyAtMs(transaction) < limitsMs[speed] ||
+    mined !== null ||
+    statusReason === null ||
+    isFinal(status)
+  )
+    return false;
   return delays === null || (delays.kinds.length < maxKinds && !delays.kinds.includes(obstacleKind(statusReason)));
 }
 

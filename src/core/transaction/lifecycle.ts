@@ -1,6 +1,7 @@
 import { DomainError } from '../errors/errors.js';
 import {
   type Attempt,
+  awaitsApproval,
   type Content,
   changed,
   type FailureReason,
@@ -48,9 +49,9 @@ function next(transaction: Transaction, changes: Partial<Transaction>): Transact
 /** Replaces the content of an unsigned transaction. */
 export function replacedInPlace(
   transaction: Transaction,
-  { content, validUntilMs, statusReason }: Pick<Transaction, 'content' | 'validUntilMs' | 'statusReason'>,
+  { content, validUntilMs, statusReason, approval }: Pick<Transaction, 'content' | 'validUntilMs' | 'statusReason' | 'approval'>,
 ): Transaction {
-  return next(transaction, { content, validUntilMs, statusReason });
+  return next(transaction, { content, validUntilMs, statusReason, approval });
 }
 
 /** Ends an unsigned transaction that the caller no longer wants. */
@@ -67,7 +68,7 @@ export function failed(transaction: Transaction, failureReason: FailureReason, r
 export function signed(
   transaction: Transaction,
   { version, purpose, nonce }: Pick<Attempt, 'version' | 'purpose' | 'nonce'>,
-  wanted: { readonly content: Content; readonly validUntilMs: number | null } = transaction,
+  wanted: Pick<Transaction, 'content' | 'validUntilMs' | 'approval'> = transaction,
 ): Transaction {
   const status = transaction.status === 'pending' ? 'sent' : transaction.status;
   return next(transaction, {
@@ -77,6 +78,7 @@ export function signed(
     content: wanted.content,
     queued: null,
     validUntilMs: wanted.validUntilMs,
+    approval: wanted.approval,
     nonce,
     liveVersion: version,
   });
@@ -331,8 +333,8 @@ function endReason(transaction: Transaction, minedPurpose: Intent): string | nul
   }
 }
 
-/** Throws 400 naming the state if the transaction can no longer be replaced or canceled. */
-export function requireWaiting(transaction: Transaction, verb: 'replaced' | 'canceled'): void {
+/** Throws 400 naming the state if the transaction can no longer be replaced, canceled, approved or rejected. */
+export function requireWaiting(transaction: Transaction, verb: 'replaced' | 'canceled' | 'approved' | 'rejected'): void {
   const state = stateThatForbids(transaction);
   if (state !== null)
     throw new DomainError('precondition', state.reason, `the transaction ${state.words}, so it can no longer be ${verb}`, {
@@ -340,10 +342,23 @@ export function requireWaiting(transaction: Transaction, verb: 'replaced' | 'can
     });
 }
 
-/** Throws 400 if `valid_until` has passed and the replacement, which is valid until `givenUntilMs`, sets no other one (null). */
-export function requireInTime({ id, validUntilMs }: Transaction, givenUntilMs: number | null, nowMs: number): void {
+/**
+ * Throws 400 if `valid_until` has passed and the replacement, which is valid until `givenUntilMs`, sets no other one (null); or if the
+ * transaction was not approved in time.
+ */
+export function requireInTime(transaction: Transaction, givenUntilMs: number | null, nowMs: number): void {
+  requireApprovable(transaction, nowMs);
+  const { id, validUntilMs } = transaction;
   if (givenUntilMs !== null || validUntilMs === null || validUntilMs > nowMs) return;
   const sentence = `valid_until of the transaction has passed (${new Date(validUntilMs).toISOString()}); set a later valid_until to replace it`;
+  throw new DomainError('precondition', 'TRANSACTION_EXPIRED', sentence, { metadata: { transaction_id: id } });
+}
+
+/** Throws 400 if the time has passed in which the transaction had to be approved, and it was not. */
+export function requireApprovable(transaction: Transaction, nowMs: number): void {
+  const { id, approval } = transaction;
+  if (approval === null || !awaitsApproval(transaction) || approval.expiresAtMs > nowMs) return;
+  const sentence = `the transaction had to be approved by ${new Date(approval.expiresAtMs).toISOString()}; send it again`;
   throw new DomainError('precondition', 'TRANSACTION_EXPIRED', sentence, { metadata: { transaction_id: id } });
 }
 

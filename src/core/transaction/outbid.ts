@@ -5,6 +5,7 @@ import type { Move } from '../ports/lanes.js';
 import type { SaveResponse } from '../ports/store/stored-responses.js';
 import type { Relayer } from '../records/relayer.js';
 import {
+  type Approval,
   type Attempt,
   type Content,
   type FailureReason,
@@ -21,6 +22,8 @@ import { signAttempt } from './sign-attempt.js';
 export interface Replacement {
   readonly content: Content;
   readonly validUntilMs: number | null;
+  /** A transaction that is signed gets no content that needs approval: null. */
+  readonly approval: Approval | null;
   /** See `receiverKeys`. */
   readonly receivers: readonly string[];
   readonly reserve: Move['reserve'];

@@ -21,7 +21,7 @@ import type { SpendLedger } from '../rules/spend-ledger.js';
 import { orAborted, startDeadline } from '../work/abort.js';
 import type { Clock } from '../work/clock.js';
 import type { Timers } from '../work/timers.js';
-import { allowedSpends } from './allowed-spends.js';
+import { allowedContent } from './allowed-content.js';
 import { requireFreeExternalId, type TransactionDeps } from './send-transaction.js';
 
 /** The dependencies of `quoteTransaction`. */
@@ -150,7 +150,7 @@ async function refusalsOf(
   const context = { relayer, nowMs: clock.nowMs(), earlier: null };
   const checks = [
     () => requireActive(relayer),
-    () => ledger.requireRoom(relayer.id, allowedSpends(chain, chain.contentOf(request, context).content, relayer, asker)),
+    () => ledger.requireRoom(relayer.id, allowedContent(chain, chain.contentOf(request, context).content, relayer, asker).spends),
     () => requireFreeExternalId(store.read, relayer.id, tags),
     () => lanes.takeRoom(laneOf(relayer), 1)(),
   ];

@@ -3,11 +3,12 @@ import type { Chain } from '../ports/chain/chain.js';
 import type { ContentRequest } from '../ports/chain/requests.js';
 import type { Move } from '../ports/lanes.js';
 import type { SaveResponse } from '../ports/store/stored-responses.js';
-import type { Asker, Spend } from '../records/judgement.js';
+import type { Asker, NeededApproval, Spend } from '../records/judgement.js';
 import { type Relayer, requireActive } from '../records/relayer.js';
 import { type Content, isSigned, type OpenTransaction, type Transaction, type TransactionView } from '../records/transaction.js';
 import { beyondHeld, withContent } from '../rules/reservation.js';
-import { allowedSpends } from './allowed-spends.js';
+import { allowedContent } from './allowed-content.js';
+import { approvalReason, neededApproval } from './approval.js';
 import { findWithAttempts } from './find-transaction.js';
 import { replacedInPlace, replacementQueued, requireInTime, requireRevision, requireWaiting } from './lifecycle.js';
 import { outbid, type Replacement } from './outbid.js';
@@ -42,9 +43,12 @@ function requireSameSlot(chain: Chain, transaction: Transaction, content: Conten
  *
  * An unsigned transaction is changed in place, without a call to a node. Otherwise the new attempt is estimated, priced above all earlier
  * ones, checked for funds, signed and stored before this resolves. If attempts cannot outbid one another, the new content is queued, in
- * place of an earlier queued replacement. Throws 404; 400 for a bad request, a state that allows no replacement, or an attempt that cannot
- * be made; 412 if the revision is not the expected one; 403 if the relayer is paused or disabled; 503 `NODE_UNAVAILABLE` or
- * `SIGNER_UNAVAILABLE` with nothing changed.
+ * place of an earlier queued replacement. If rules ask for approvals of the new content, it has none yet, and a signed transaction cannot
+ * be replaced by it.
+ *
+ * Throws 404; 400 for a bad request, a state that allows no replacement, or an attempt that cannot be made; 412 if the revision is not the
+ * expected one; 403 if the relayer is paused or disabled, or its rules forbid the content; 503 `NODE_UNAVAILABLE` or `SIGNER_UNAVAILABLE`
+ * with nothing changed.
  */
 export async function replaceTransaction(
   deps: SendDeps,
@@ -71,11 +75,13 @@ export async function replaceTransaction(
     const { transaction } = open;
     const { content, validUntilMs } = wantedOver(transaction.queued ?? transaction.content);
     requireSameSlot(chain, transaction, content);
-    const spends = allowedSpends(chain, content, asConfigured(), asker);
+    const { spends, approval: needed } = allowedContent(chain, content, asConfigured(), asker);
+    if (needed !== null && isSigned(transaction)) throw approvedTooLate(relayer, needed);
+    const approval = neededApproval(needed, [...(transaction.approval?.senders ?? []), asker.apiKeyId], deps.clock.nowMs());
     const isUnlimited = spends.length === 0 && asConfigured().policies.rules === null;
     const reserve = isUnlimited ? undefined : reserving(deps, open, spends);
     const receivers = receiverKeys(chain, content, relayer.address);
-    return { content, validUntilMs: validUntilMs ?? transaction.validUntilMs, receivers, reserve };
+    return { content, validUntilMs: validUntilMs ?? transaction.validUntilMs, approval, receivers, reserve };
   };
   const mustQueue = ({ transaction }: OpenTransaction) =>
     isSigned(transaction) && transaction.nonce === null && chain.unsequenced?.replacement === 'queue';
@@ -84,11 +90,11 @@ export async function replaceTransaction(
   function withoutNodes(current: OpenTransaction): Move | null {
     require(current);
     const { transaction } = current;
-    const { content, validUntilMs, receivers, reserve } = replacementOf(current);
+    const { content, validUntilMs, approval, receivers, reserve } = replacementOf(current);
     const move = { writesEvent: true, saveResponse, receivers, reserve };
     if (!isSigned(transaction)) {
-      const statusReason = deps.lanes.whyUnsigned(transaction, content);
-      return { ...move, steps: [replacedInPlace(transaction, { content, validUntilMs, statusReason })] };
+      const statusReason = approval === null ? deps.lanes.whyUnsigned(transaction, content) : approvalReason(approval);
+      return { ...move, steps: [replacedInPlace(transaction, { content, validUntilMs, statusReason, approval })] };
     }
     if (!mustQueue(current)) return null;
     return { ...move, steps: [replacementQueued(transaction, content, validUntilMs)] };
@@ -97,7 +103,7 @@ export async function replaceTransaction(
   async function outbidBy(seen: OpenTransaction): Promise<OpenTransaction | null> {
     const replacement = replacementOf(seen);
     // Before a node is asked and a key signs; the commit reserves it.
-    const spends = allowedSpends(chain, replacement.content, asConfigured(), asker);
+    const { spends } = allowedContent(chain, replacement.content, asConfigured(), asker);
     if (spends.length > 0) await deps.ledger.requireRoom(relayer.id, beyondHeld(await deps.store.read.reservation(transactionId), spends));
     return outbid(deps, asConfigured(), seen, { purpose: 'content', replacement, require, saveResponse });
   }
@@ -109,6 +115,12 @@ export async function replaceTransaction(
     const replaced = !isSigned(transaction) || mustQueue(seen) ? await deps.lanes.move(transaction, withoutNodes) : await outbidBy(seen);
     if (replaced !== null) return viewOf(replaced);
   }
+}
+
+/** What is signed may be mined before the approval of its replacement. */
+function approvedTooLate({ id }: Relayer, { ruleId }: NeededApproval): DomainError {
+  const sentence = `the rule ${ruleId} asks for approvals of this content, and the transaction is signed already; cancel it and send the content again`;
+  return new DomainError('forbidden', 'POLICY_DENIED', sentence, { metadata: { relayer_id: id, rule_id: ruleId } });
 }
 
 /** Reserves, in the commit of a replacement, what it spends beyond what the transaction has reserved, and notes what it spends. */

@@ -19,7 +19,8 @@ import type { Transaction, TransactionTags, TransactionView } from '../records/t
 import { firstReservation } from '../rules/reservation.js';
 import type { SpendLedger } from '../rules/spend-ledger.js';
 import type { Clock } from '../work/clock.js';
-import { allowedSpends } from './allowed-spends.js';
+import { allowedContent } from './allowed-content.js';
+import { approvalReason, neededApproval } from './approval.js';
 import type { Feed } from './feed.js';
 import { type Journal, noOrigin, type Origin } from './journal.js';
 import { receiverKeys } from './receivers.js';
@@ -146,7 +147,8 @@ function contentsOf(
       if (holder !== undefined) throw invalidField('external_id', `is ${externalId}, which ${partAt(holder)} has already`);
       if (externalId !== null) holders.set(externalId, index);
       const { content, validUntilMs } = chain.contentOf(request, { relayer, nowMs, earlier: null, isRefused: isRefusedAt(index) });
-      return { content, validUntilMs, tags, spends: allowedSpends(chain, content, relayer, asker) };
+      const { spends, approval } = allowedContent(chain, content, relayer, asker);
+      return { content, validUntilMs, tags, spends, approval: neededApproval(approval, [asker.apiKeyId], nowMs) };
     } catch (error) {
       throw error instanceof DomainError ? named(error, index) : error;
     }
@@ -184,11 +186,11 @@ async function store(
 ): Promise<Accepted> {
   const lane = laneOf(relayer);
   const chain = deps.directory.chainOf(relayer);
-  const sent = contents.map(({ content, validUntilMs, tags }) => {
+  const sent = contents.map(({ content, validUntilMs, tags, approval }) => {
     const step = deps.journal.accepting(origin);
     const traceParent = step?.traceParent ?? origin.traceParent;
-    const statusReason = deps.lanes.whyUnsigned(lane, content);
-    return { step, transaction: newTransaction(deps, relayer, { content, statusReason, validUntilMs, traceParent, tags }) };
+    const statusReason = approval === null ? deps.lanes.whyUnsigned(lane, content) : approvalReason(approval);
+    return { step, transaction: newTransaction(deps, relayer, { content, statusReason, validUntilMs, traceParent, tags, approval }) };
   });
   const views = sent.map(({ transaction }): TransactionView => ({ transaction, shown: null })) as readonly TransactionView[] as Accepted;
   const { change } = deps.store;
@@ -198,7 +200,8 @@ async function store(
       const externalId = transaction.tags?.externalId ?? null;
       const claims = externalId === null ? [] : [change.claimExternalId(transaction, externalId)];
       const receivers = receiverKeys(chain, transaction.content, relayer.address);
-      return [change.insertTransaction(transaction, receivers), ...claims, ...deps.recordEvent(relayer, view)];
+      const asking = transaction.approval === null ? [] : deps.recordEvent(relayer, view, 'approval_required');
+      return [change.insertTransaction(transaction, receivers), ...claims, ...deps.recordEvent(relayer, view), ...asking];
     }),
     ...saveResponse(views),
   ];
@@ -270,7 +273,7 @@ function takenError(externalId: string, holder: string): DomainError {
 export function newTransaction(
   { clock, ids }: Pick<TransactionDeps, 'clock' | 'ids'>,
   relayer: Relayer,
-  given: Pick<Transaction, 'content' | 'statusReason' | 'validUntilMs' | 'traceParent' | 'tags'>,
+  given: Pick<Transaction, 'content' | 'statusReason' | 'validUntilMs' | 'traceParent' | 'tags' | 'approval'>,
 ): Transaction {
   const createdAtMs = clock.nowMs();
   return {
@@ -295,6 +298,7 @@ export function newTransaction(
     traceParent: given.traceParent,
     tags: given.tags,
     delays: null,
+    approval: given.approval,
     revision: 1,
   };
 }

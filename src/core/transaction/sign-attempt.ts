@@ -2,7 +2,7 @@ import type { Draft } from '../ports/chain/drafts.js';
 import { type DatabaseState, requireNoHold } from '../ports/database-state.js';
 import type { Directory } from '../ports/directory.js';
 import type { Relayer } from '../records/relayer.js';
-import type { Attempt, Intent, OpenTransaction } from '../records/transaction.js';
+import { type Attempt, awaitsApproval, type Intent, type OpenTransaction } from '../records/transaction.js';
 import type { Clock } from '../work/clock.js';
 import type { Journal } from './journal.js';
 
@@ -16,7 +16,7 @@ interface SigningDeps {
 
 /**
  * Signs a draft as the transaction's next attempt; a null nonce is for an unsequenced transaction. The caller stores the attempt before
- * anything broadcasts it. Calls no node. Throws SigningHeldError during a hold.
+ * anything broadcasts it. Calls no node. Throws SigningHeldError during a hold, and signs no content that waits for approval.
  */
 export async function signAttempt(
   deps: SigningDeps,
@@ -25,6 +25,7 @@ export async function signAttempt(
   { draft, nonce, purpose }: { readonly draft: Draft; readonly nonce: bigint | null; readonly purpose: Intent },
 ): Promise<Attempt> {
   requireNoHold(deps.database);
+  if (purpose === 'content' && awaitsApproval(transaction)) throw new Error(`transaction ${transaction.id} is not approved`);
   const step = deps.journal.step('transaction signed', transaction);
   const { hash, raw, fields } = await deps.directory.chainOf(relayer).sign(draft, nonce, deps.directory.signerOf(relayer));
   step?.end(null, { 'transaction.hash': hash });

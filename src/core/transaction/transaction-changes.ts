@@ -5,12 +5,19 @@ import type { Change } from '../ports/store/change.js';
 import type { LaneChanges } from '../ports/store/lanes.js';
 import type { TransactionChanges } from '../ports/store/transactions.js';
 import type { Relayer } from '../records/relayer.js';
-import { type Attempt, changed, type OpenTransaction, type Transaction, type TransactionView } from '../records/transaction.js';
+import {
+  type Approval,
+  type Attempt,
+  changed,
+  type OpenTransaction,
+  type Transaction,
+  type TransactionView,
+} from '../records/transaction.js';
 import type { Clock } from '../work/clock.js';
 
 /**
  * Builds the commit of a move: the row as the last step leaves it, the new attempt if there is one, and the events. Each change of status
- * and each replacement (`writesEvent`) writes one event, and so does each delay; nothing else does.
+ * and each replacement (`writesEvent`) writes one event, and so do each delay and content that needs approval; nothing else does.
  */
 export function transactionChanges(
   deps: {
@@ -32,6 +39,8 @@ export function transactionChanges(
     if (hasEvent) changes.push(...deps.recordEvent(relayer, viewOf({ transaction: step, attempts })));
     if (step.delays !== previous.delays)
       changes.push(...deps.recordEvent(relayer, viewOf({ transaction: step, attempts }), 'transaction_delayed'));
+    if (step.approval !== null && step.approval !== previous.approval && isUndecided(step.approval))
+      changes.push(...deps.recordEvent(relayer, viewOf({ transaction: step, attempts }), 'approval_required'));
     previous = step;
   }
   // The guard of the row comes before what refers to the row, which a database that went back in time may have lost.
@@ -42,6 +51,11 @@ export function transactionChanges(
   const after = { transaction: previous, attempts };
   if (move.saveResponse !== undefined) changes.push(...move.saveResponse(viewOf(after)));
   return { after, changes };
+}
+
+/** True if no key has decided yet. */
+function isUndecided({ given, rejected }: Approval): boolean {
+  return given.length === 0 && rejected === null;
 }
 
 /** Returns the transaction as its record shows it. */

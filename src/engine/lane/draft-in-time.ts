@@ -1,6 +1,6 @@
 import { nullIfUnavailable } from '../../core/errors/unavailable.js';
 import { type Draft, isRefusal, type Refusal } from '../../core/ports/chain/drafts.js';
-import type { OpenTransaction, Transaction } from '../../core/records/transaction.js';
+import { awaitsApproval, isApproved, type OpenTransaction, type Transaction } from '../../core/records/transaction.js';
 import { inTime } from '../../core/work/abort.js';
 import { waitingReason } from './commit-moves.js';
 import type { LaneContext } from './lane-context.js';
@@ -107,7 +107,8 @@ async function draftOf(lane: LaneContext, { transaction }: OpenTransaction): Pro
   const { content, validUntilMs } = transaction;
   const mayDepend = followsOthers(lane, transaction);
   const span = journal.step('transaction prepared', transaction);
-  const request = { relayer: lane.relayer(), content, outbids: [], validUntilMs, nextNonce: lane.numbers.next };
+  const approval = { isApproved: isApproved(transaction) };
+  const request = { relayer: lane.relayer(), content, outbids: [], validUntilMs, nextNonce: lane.numbers.next, ...approval };
   const drafted = await journal.within(span, () => lane.chain.draft(request));
   const draft = mayDepend ? undecided(drafted) : drafted;
   // A repeated try with the same result leaves no span.
@@ -121,13 +122,15 @@ const maxEarlier = 100;
 
 /**
  * True if an earlier transaction of the account is not mined yet: this one may depend on it, and an estimate that begins now does not
- * include it. An unsigned one that waits for something else than a price, such as funds, does not count: it may never be signed.
+ * include it. An unsigned one that waits for something else than a price, such as funds or approvals, does not count: it may never be
+ * signed.
  */
 export function followsOthers({ transactions }: LaneContext, { id }: Transaction): boolean {
   if (transactions.inFlightCount() > 0) return true;
   let seen = 0;
   for (const { transaction, isHeldBack } of transactions.waiting()) {
     if (transaction.id >= id) break;
+    if (awaitsApproval(transaction)) continue;
     seen += 1;
     if (!isHeldBack || seen > maxEarlier) return true;
   }

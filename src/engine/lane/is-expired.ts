@@ -1,13 +1,22 @@
 import { blockTimeMsOf, type Head } from '../../core/ports/chain/head.js';
-import type { Transaction } from '../../core/records/transaction.js';
+import { awaitsApproval, type Transaction } from '../../core/records/transaction.js';
 import type { LaneContext } from './lane-context.js';
 
-/** True if `valid_until` has passed and the lane has not acted on it yet: the content must not be broadcast or bumped any more. */
-export function isExpired(
-  { transaction: { validUntilMs, intent, mined } }: { readonly transaction: Pick<Transaction, 'validUntilMs' | 'intent' | 'mined'> },
-  nowMs: number,
-): boolean {
-  return validUntilMs !== null && validUntilMs <= nowMs && intent === 'content' && mined === null;
+/** The facts that decide when a transaction expires. */
+export type Expirable = Pick<Transaction, 'validUntilMs' | 'intent' | 'mined' | 'approval'>;
+
+/**
+ * True if `valid_until`, or the time for approvals that are missing, has passed and the lane has not acted on it yet: the content must not
+ * be broadcast or bumped any more.
+ */
+export function isExpired({ transaction }: { readonly transaction: Expirable }, nowMs: number): boolean {
+  const { validUntilMs, intent, mined } = transaction;
+  return ((validUntilMs !== null && validUntilMs <= nowMs) || isUnapproved(transaction, nowMs)) && intent === 'content' && mined === null;
+}
+
+/** True if the transaction was not approved in time. */
+function isUnapproved({ approval }: Pick<Transaction, 'approval'>, nowMs: number): boolean {
+  return approval !== null && awaitsApproval({ approval }) && approval.expiresAtMs <= nowMs;
 }
 
 /**

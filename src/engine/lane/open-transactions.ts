@@ -1,4 +1,12 @@
-import { type Content, isFinal, isSigned, type OpenTransaction, type TransactionStatus } from '../../core/records/transaction.js';
+import {
+  awaitsApproval,
+  type Content,
+  isFinal,
+  isSigned,
+  type OpenTransaction,
+  type TransactionStatus,
+} from '../../core/records/transaction.js';
+import { readyAtMs } from '../../core/transaction/approval.js';
 import { speedOf } from '../../core/transaction/delays.js';
 import { type AttemptStates, createAttemptStates } from './attempt-states.js';
 import { createInFlightTotals, type InFlightTotals, textLength } from './in-flight-totals.js';
@@ -16,7 +24,7 @@ export interface LaneFigures {
   readonly inFlightLimit: number | null;
   /** Open transactions by status. */
   readonly open: ReadonlyMap<TransactionStatus, number>;
-  /** When the oldest open transaction was accepted; null: none is open. */
+  /** When the oldest open transaction was accepted, or had its last approval; null: none is open that can be sent. */
   readonly oldestOpenMs: number | null;
 }
 
@@ -121,7 +129,7 @@ export function createOpenTransactions(
   }
 
   function waitingOf({ transaction }: OpenTransaction): Waiting {
-    const { id, revision, status, statusReason, intent, mined, validUntilMs, createdAtMs, content, delays } = transaction;
+    const { id, revision, status, statusReason, intent, mined, validUntilMs, createdAtMs, content, delays, approval } = transaction;
     return {
       id,
       revision,
@@ -132,6 +140,7 @@ export function createOpenTransactions(
       validUntilMs,
       createdAtMs,
       delays,
+      approval,
       speed: speedOf(content),
       isUnsequenced: isUnsequenced(content),
       soleUse: soleUseOf(content),
@@ -209,7 +218,9 @@ export function createOpenTransactions(
       let oldestOpenMs: number | null = null;
       for (const { transaction } of records.values()) {
         open.set(transaction.status, (open.get(transaction.status) ?? 0) + 1);
-        if (oldestOpenMs === null || transaction.createdAtMs < oldestOpenMs) oldestOpenMs = transaction.createdAtMs;
+        if (awaitsApproval(transaction)) continue;
+        const readyMs = readyAtMs(transaction);
+        if (oldestOpenMs === null || readyMs < oldestOpenMs) oldestOpenMs = readyMs;
       }
       return { waiting: waiting.size, inFlight: slots.size() + unsequenced.size, open, oldestOpenMs };
     },

@@ -1,7 +1,7 @@
 import type { Decide } from '../../core/ports/lanes.js';
 import { isConflict } from '../../core/ports/store/change.js';
 import type { Relayer } from '../../core/records/relayer.js';
-import { isFinal, type LaneId, type OpenTransaction, type Transaction } from '../../core/records/transaction.js';
+import { awaitsApproval, isFinal, type LaneId, type OpenTransaction, type Transaction } from '../../core/records/transaction.js';
 import { heldReason, notSignedYet } from '../../core/transaction/lifecycle.js';
 import { viewOf } from '../../core/transaction/transaction-changes.js';
 import { decideAgain } from '../../core/work/decide-again.js';
@@ -101,7 +101,8 @@ export function createRemoteLane(id: LaneId, deps: LaneWork, relayer: () => Rela
         const page = await deps.store.read.openTransactions(id, { limit: readAtOnce, ...(after === undefined ? {} : { after }) });
         const hold = deps.database.hold();
         if (hold === null) return;
-        const explain: Decide = ({ transaction }) => waitsFor(transaction, heldReason(transaction, hold));
+        const explain: Decide = ({ transaction }) =>
+          awaitsApproval(transaction) ? null : waitsFor(transaction, heldReason(transaction, hold));
         await Promise.all(page.map(({ transaction }) => move(transaction.id, explain)));
         after = page.at(-1)?.transaction.id;
         if (page.length < readAtOnce) return;

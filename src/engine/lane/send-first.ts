@@ -2,7 +2,7 @@ import { nullIfUnavailable } from '../../core/errors/unavailable.js';
 import type { Draft, Prerequisite, Refusal } from '../../core/ports/chain/drafts.js';
 import { ConflictError } from '../../core/ports/store/change.js';
 import { isActive, type RelayerPolicies } from '../../core/records/relayer.js';
-import type { OpenTransaction } from '../../core/records/transaction.js';
+import { isApproved, type OpenTransaction } from '../../core/records/transaction.js';
 import { replacedInPlace, signed } from '../../core/transaction/lifecycle.js';
 import { newTransaction } from '../../core/transaction/send-transaction.js';
 import { signAttempt } from '../../core/transaction/sign-attempt.js';
@@ -45,7 +45,8 @@ export async function draftFirst(
   { content }: Prerequisite,
 ): Promise<Draft | Refusal | null> {
   const { validUntilMs } = transaction;
-  const request = { relayer: lane.relayer(), content, outbids: [], validUntilMs, nextNonce: lane.numbers.next };
+  const approval = { isApproved: isApproved(transaction) };
+  const request = { relayer: lane.relayer(), content, outbids: [], validUntilMs, nextNonce: lane.numbers.next, ...approval };
   return lane.chain.draft(request).catch(nullIfUnavailable);
 }
 
@@ -60,15 +61,17 @@ export async function signFirst(lane: LaneContext, { open, draft, first }: Draft
   const { content } = first;
   const nonce = lane.numbers.next;
   const tags = { externalId: null, labels: [{ key: label, value: id }] };
-  const transaction = newTransaction(deps, relayer, { content, statusReason: null, validUntilMs, traceParent, tags });
+  // What the caller wants needs the approval, and has it.
+  const transaction = newTransaction(deps, relayer, { content, statusReason: null, validUntilMs, traceParent, tags, approval: null });
   const before = { transaction, attempts: [] };
   const newAttempt = await signAttempt(deps, relayer, before, { draft, nonce, purpose: 'content' });
-  const wanted = { content, validUntilMs: validUntilWith(transaction, newAttempt) };
+  const wanted = { content, validUntilMs: validUntilWith(transaction, newAttempt), approval: null };
   const move = { steps: [signed(transaction, newAttempt, wanted)] as const, newAttempt };
   const needing = {
     content: first.neededBy(transaction.id),
     validUntilMs,
     statusReason: waitsForFirst(first, transaction.id),
+    approval: open.transaction.approval,
   };
   await lane.records.exclusively([id], async () => {
     const isCurrent = isActive(lane.relayer()) && policies === lane.relayer().policies && isUnmoved(lane, open);

@@ -118,7 +118,8 @@ async function storeAll(
       }
       if (nonce !== null) to += 1n;
       const { transaction } = open;
-      const wanted = { content: transaction.content, validUntilMs: validUntilWith(transaction, newAttempt) };
+      const { content, approval } = transaction;
+      const wanted = { content, approval, validUntilMs: validUntilWith(transaction, newAttempt) };
       planned.push({ before: open, newAttempt, move: { steps: [signed(transaction, newAttempt, wanted)], newAttempt } });
     }
     if (planned.length === 0) return null;

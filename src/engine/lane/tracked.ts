@@ -42,7 +42,7 @@ export type Drafting = { readonly outcome: Draft | Refusal | null } | { readonly
 export interface Waiting
   extends Pick<
     Transaction,
-    'id' | 'revision' | 'status' | 'statusReason' | 'intent' | 'mined' | 'validUntilMs' | 'createdAtMs' | 'delays'
+    'id' | 'revision' | 'status' | 'statusReason' | 'intent' | 'mined' | 'validUntilMs' | 'createdAtMs' | 'delays' | 'approval'
   > {
   readonly speed: Speed;
   readonly isUnsequenced: boolean;

@@ -17,6 +17,7 @@ import { newestVersions } from '../migrations/0013-newest-versions.js';
 import { keyUse } from '../migrations/0014-key-use.js';
 import { keyRotation } from '../migrations/0015-key-rotation.js';
 import { spendWindows } from '../migrations/0016-spend-windows.js';
+import { approvals } from '../migrations/0017-approvals.js';
 import type { Dialect } from '../sql/dialect.js';
 import { asStoreAway } from './store-away.js';
 
@@ -47,6 +48,7 @@ export function migrationsFor(dialect: Dialect): Record<string, Migration> {
     '0014-key-use': keyUse,
     '0015-key-rotation': keyRotation,
     '0016-spend-windows': spendWindows,
+    '0017-approvals': approvals,
   };
 }
 

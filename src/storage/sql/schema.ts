@@ -51,6 +51,8 @@ export interface TransactionTable {
   tags: string | null;
   /** Exact JSON. */
   delays: string | null;
+  /** Exact JSON. */
+  approval: string | null;
   /** The first receiver that the transaction was accepted with; null: it has none, or `TransactionReceiverTable` has it. Never changes. */
   receiver: Generated<string | null>;
   /** Null until the status is final. */

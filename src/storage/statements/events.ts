@@ -116,7 +116,11 @@ export function eventStatements(db: Kysely<Schema>, hasSeveralWriters: boolean) 
         .select('seq')
         .where('notification_id', '=', values.notification_id)
         .where('order_key', '=', values.order_key)
-        .where('event', 'in', [sql.lit('transaction_update' as const), sql.lit('transaction_delayed' as const)])
+        .where(
+          'event',
+          'in',
+          (['transaction_update', 'transaction_delayed', 'approval_required'] as const).map((event) => sql.lit(event)),
+        )
         .where('seq', '<', values.before)
         .where(condition);
     return db

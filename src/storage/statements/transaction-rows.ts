@@ -44,6 +44,7 @@ const mapping = recordMapping<Transaction, WrittenRow, Exclude<keyof Transaction
     traceParent: 'trace_parent',
     tags: exactJson('tags'),
     delays: exactJson('delays'),
+    approval: exactJson('approval'),
     revision: 'revision',
   },
   ['mined'],

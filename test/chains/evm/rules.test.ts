@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { AbiCoder, id as keccakOfText } from 'ethers';
 import fc from 'fast-check';
 import { judge } from '../../../src/chains/evm/rules.js';
+import { forbiddenByRules } from '../../../src/core/ports/chain/drafts.js';
 import type { Judgement } from '../../../src/core/records/judgement.js';
 import type { ArgumentCondition, EvmRule, ParameterRef, RuleEffect, SpendLimit } from '../../../src/core/records/spending-rule.js';
 import { evmRuleProblems } from '../../../src/core/rules/rule-problems.js';
@@ -95,13 +96,15 @@ const limit: fc.Arbitrary<SpendLimit> = fc.record({
 
 const rule: fc.Arbitrary<EvmRule> = fc.record({
   id: fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f'),
-  effect: fc.constantFrom<RuleEffect>('allow', 'deny'),
+  effect: fc.constantFrom<RuleEffect>('allow', 'deny', 'approve'),
   to: orNull(someOf(addresses)),
   functions: orNull(someOf([...functions.map(({ text }) => text), ...functions.map(selectorOf), ''])),
   arguments: fc.array(condition, { maxLength: 2 }),
   maxValueWei: orNull(small),
   apiKeyIds: orNull(someOf(keys)),
   limits: fc.array(limit, { maxLength: 2 }),
+  approvals: orNull(fc.constantFrom(1, 2)),
+  approvalMs: orNull(fc.constantFrom(60_000)),
 });
 
 interface Body {
@@ -205,8 +208,10 @@ function expected(rules: readonly EvmRule[], { to, valueWei, data }: Body, key: 
       if (counted !== null && (counted as bigint) > 0n)
         spends.push(`${one.id} ${asset === 'native' ? 'native' : asset.token} ${windowMs} ${scope} ${counted}`);
     }
+    if (isUnread && one.effect === 'approve') return 'deny';
     if (isUnread) continue;
-    return `${one.effect} by ${one.id}: ${spends.join(', ')}`;
+    const kind = one.effect === 'approve' ? `approve ${one.approvals ?? 1} ${one.approvalMs ?? 86_400_000}` : 'allow';
+    return `${kind} by ${one.id}: ${spends.join(', ')}`;
   }
   return 'deny';
 }
@@ -218,7 +223,9 @@ function shown(judgement: Judgement, key: string | null): string {
       ' ',
     ),
   );
-  return `${judgement.verdict} by ${judgement.ruleId}: ${spends.join(', ')}`;
+  const { approval } = judgement;
+  const kind = approval === null ? 'allow' : `approve ${approval.required} ${approval.withinMs}`;
+  return `${kind} by ${judgement.ruleId}: ${spends.join(', ')}`;
 }
 
 describe('rules on an EVM network', () => {
@@ -236,13 +243,14 @@ describe('rules on an EVM network', () => {
           const [kind = ''] = found.split(' ');
           seen.set(kind, (seen.get(kind) ?? 0) + 1);
           assert.equal(found, expected(rules, sent, key));
-          // What was accepted is not denied later, when its key is not known.
-          if (kind === 'allow') assert.equal(judge(rules, sent, null).verdict, 'allow');
+          // What was accepted is not denied later, when its key is not known, and needs no approval that it did not need then.
+          if (kind === 'allow') assert.equal(forbiddenByRules(judge(rules, sent, null), false), null);
+          if (kind === 'approve') assert.equal(forbiddenByRules(judge(rules, sent, 'approved'), true), null);
         },
       ),
       { numRuns: runs(5_000) },
     );
-    for (const kind of ['allow', 'deny']) assert.ok((seen.get(kind) ?? 0) > 100, `${kind}: ${seen.get(kind)}`);
+    for (const kind of ['allow', 'deny', 'approve']) assert.ok((seen.get(kind) ?? 0) > 100, `${kind}: ${seen.get(kind)}`);
   });
 
   it('two signatures with one selector: the same one is refused in a rule, and a call that fits both is denied', () => {
@@ -255,6 +263,8 @@ describe('rules on an EVM network', () => {
       maxValueWei: null,
       apiKeyIds: null,
       limits: [],
+      approvals: null,
+      approvalMs: null,
     };
     assert.deepEqual(evmRuleProblems('rules', [rule]), [
       { field: 'rules[0].functions[1]', description: 'is transfer(address,uint256), as functions[0] is' },
@@ -363,6 +373,8 @@ const payout: EvmRule = {
   maxValueWei: null,
   apiKeyIds: null,
   limits: [],
+  approvals: null,
+  approvalMs: null,
 };
 
 /** Makes a random rule into one that has no problems, where that is easy. */
@@ -373,6 +385,7 @@ function usable(one: EvmRule): EvmRule {
   return {
     ...one,
     maxValueWei: one.effect === 'deny' ? null : one.maxValueWei,
+    ...(one.effect === 'approve' ? {} : { approvals: null, approvalMs: null }),
     arguments: one.arguments.filter((each) => texts.includes(each.function as (typeof texts)[number])),
     limits:
       one.effect === 'deny'

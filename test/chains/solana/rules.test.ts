@@ -6,6 +6,7 @@ import { computeBudgetProgram, systemProgram } from '../../../src/chains/solana/
 import { compileInstructions } from '../../../src/chains/solana/instructions.js';
 import { judge } from '../../../src/chains/solana/rules.js';
 import type { Message } from '../../../src/chains/solana/wire.js';
+import { forbiddenByRules } from '../../../src/core/ports/chain/drafts.js';
 import type { PartRule } from '../../../src/core/records/spending-rule.js';
 import { partRuleProblems, ruleShapes } from '../../../src/core/rules/part-rule-problems.js';
 import { anyKey, anyRules, type DescribedPart, expectedOf, nothing, shownOf } from '../../support/part-rules.js';
@@ -130,6 +131,8 @@ function hide(accounts: readonly number[], which: true | number, table: number):
 const any: PartRule = {
   ...{ id: 'any', effect: 'allow', kinds: null, calls: null, to: null, assets: null, maxAmount: null, apiKeyIds: null },
   limits: [],
+  approvals: null,
+  approvalMs: null,
 };
 const problemsOf = (rules: readonly PartRule[]) => partRuleProblems('rules', rules, ruleShapes.solana);
 const judged = (rules: readonly PartRule[], rows: readonly Row[], key: string | null) => judge(rules, messageOf(rows), { apiKeyId: key });
@@ -159,11 +162,12 @@ describe('rules on a Solana network', () => {
         const parts = sent.flatMap(({ part }) => part ?? []);
         assert.equal(found, expectedOf(usable, parts.length === 0 ? [{ ...nothing, kind: computeBudgetProgram }] : parts, key, names));
         // What was accepted is not denied later, when its key is not known.
-        if (kind === 'allow') assert.equal(judge(usable, messageOf(sent), null).verdict, 'allow');
+        if (kind === 'allow') assert.equal(forbiddenByRules(judge(usable, messageOf(sent), null), false), null);
+        if (kind === 'approve') assert.equal(forbiddenByRules(judge(usable, messageOf(sent), 'approved'), true), null);
       }),
       { numRuns: runs(8_000) },
     );
-    for (const kind of ['allow', 'deny', 'counted']) assert.ok((seen.get(kind) ?? 0) > 50, `${kind}: ${seen.get(kind)}`);
+    for (const kind of ['allow', 'deny', 'approve', 'counted']) assert.ok((seen.get(kind) ?? 0) > 50, `${kind}: ${seen.get(kind)}`);
   });
 
   it('each instruction that could walk past a limit is counted against it, or refused by its rule', () => {

@@ -244,6 +244,8 @@ function feeBump(): StellarContent {
 const any: PartRule = {
   ...{ id: 'any', effect: 'allow', kinds: null, calls: null, to: null, assets: null, maxAmount: null, apiKeyIds: null },
   limits: [],
+  approvals: null,
+  approvalMs: null,
 };
 const problemsOf = (rules: readonly PartRule[]) => partRuleProblems('rules', rules, ruleShapes.stellar);
 const judged = (rules: readonly PartRule[], sent: StellarContent, key: string | null) =>
@@ -288,12 +290,14 @@ describe('rules on a Stellar network', () => {
         if (found.includes(': ') && !found.endsWith(': ')) seen.set('counted', (seen.get('counted') ?? 0) + 1);
         assert.equal(found, expectedOf(usable, parts.length === 0 ? [unread] : parts, key, names));
         // What was accepted is not denied later, when its key is not known.
-        if (kind === 'allow')
-          assert.equal(whyForbidden(sent, stellarRelayer(own, { rules: usable, allowAccountChanges, operationSourceAccounts })), null);
+        if (kind === 'allow' || kind === 'approve') {
+          const relayer = stellarRelayer(own, { rules: usable, allowAccountChanges, operationSourceAccounts });
+          assert.equal(whyForbidden(sent, relayer, kind === 'approve'), null);
+        }
       }),
       { numRuns: runs(8_000) },
     );
-    for (const kind of ['allow', 'deny', 'counted']) assert.ok((seen.get(kind) ?? 0) > 50, `${kind}: ${seen.get(kind)}`);
+    for (const kind of ['allow', 'deny', 'approve', 'counted']) assert.ok((seen.get(kind) ?? 0) > 50, `${kind}: ${seen.get(kind)}`);
   });
 
   it('each body that could walk past a limit is counted against it, or refused by its rule', () => {
@@ -370,7 +374,7 @@ describe('rules on a Stellar network', () => {
       body: xdr.OperationBody.restoreFootprint(new xdr.RestoreFootprintOp({ ext: xdr.ExtensionPoint.v0() })),
     });
     assert.equal(judged([small], content([restore]), null)?.verdict, 'deny', 'callers need a rule for it');
-    assert.equal(whyForbidden(content([restore]), stellarRelayer(own, { rules: [small] })), null);
+    assert.equal(whyForbidden(content([restore]), stellarRelayer(own, { rules: [small] }), false), null);
   });
 
   it('nothing that a rule cannot read walks past one that denies, and money goes only to the receivers of one that allows', () => {

@@ -36,7 +36,14 @@ test('authenticate: the bootstrap key has every scope and every relayer', () => 
   const principal = createAuthenticate({ bootstrap, keys: noKeys, clock: systemClock })(bootstrapKey);
   assert.equal(principal?.keyId, 'bootstrap');
   assert.equal(principal?.relayers, null);
-  assert.deepEqual([...(principal?.scopes ?? [])].sort(), ['admin', 'notifications', 'sign', 'transactions:read', 'transactions:write']);
+  assert.deepEqual([...(principal?.scopes ?? [])].sort(), [
+    'admin',
+    'notifications',
+    'sign',
+    'transactions:approve',
+    'transactions:read',
+    'transactions:write',
+  ]);
 });
 
 test('authenticate: the next bootstrap key has the same rights and id, by its own name, and none is no key', () => {

@@ -19,6 +19,7 @@ const view: TransactionView = {
     traceParent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
     tags: null,
     delays: null,
+    approval: null,
     nonce: null,
     liveVersion: null,
     mined: null,

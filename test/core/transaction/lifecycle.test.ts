@@ -51,6 +51,7 @@ const moves: Record<string, (state: State, given: { nowMs: number; pick: number;
             content: evmContent({ valueWei: BigInt(pick) }),
             validUntilMs: pick % 2 === 0 ? null : pick,
             statusReason: notSignedYet,
+            approval: null,
           }),
           purposes,
         }
@@ -69,7 +70,8 @@ const moves: Record<string, (state: State, given: { nowMs: number; pick: number;
     if (isFinal(transaction.status) || transaction.mined !== null) return null;
     const given: Intent = (['content', 'cancel', 'expire', 'release_slot'] as const)[pick % 4] ?? 'content';
     const purpose = transaction.nonce === null ? 'content' : transaction.intent === 'content' ? given : transaction.intent;
-    const wanted = flag && purpose === 'content' ? { content: evmContent({ valueWei: BigInt(pick) }), validUntilMs: pick } : undefined;
+    const wanted =
+      flag && purpose === 'content' ? { content: evmContent({ valueWei: BigInt(pick) }), validUntilMs: pick, approval: null } : undefined;
     const attempt = { version: purposes.length + 1, purpose, nonce: transaction.nonce ?? BigInt(pick) };
     return { transaction: signed(transaction, attempt, wanted), purposes: [...purposes, purpose] };
   },

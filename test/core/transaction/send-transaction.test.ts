@@ -42,6 +42,7 @@ describe('send', () => {
         traceParent: origin.traceParent,
         tags: null,
         delays: null,
+        approval: null,
         revision: 1,
       },
     });

@@ -6,11 +6,12 @@ import type { RequestContext } from '../../../src/core/ports/chain/requests.js';
 import type { Unsequenced } from '../../../src/core/ports/chain/slots.js';
 import { soleDatabase } from '../../../src/core/ports/database-state.js';
 import type { Decide } from '../../../src/core/ports/lanes.js';
+import type { TransactionEvent } from '../../../src/core/ports/record-event.js';
 import type { Change } from '../../../src/core/ports/store/change.js';
 import type { Store } from '../../../src/core/ports/store/store.js';
 import type { EvmContent } from '../../../src/core/records/evm.js';
 import { systemIds } from '../../../src/core/records/ids.js';
-import { type Judgement, windowOf } from '../../../src/core/records/judgement.js';
+import { type Judgement, type NeededApproval, windowOf } from '../../../src/core/records/judgement.js';
 import type { Relayer } from '../../../src/core/records/relayer.js';
 import type { SpendLimit } from '../../../src/core/records/spending-rule.js';
 import { type Attempt, isFinal, type Transaction, type TransactionView } from '../../../src/core/records/transaction.js';
@@ -36,6 +37,8 @@ export interface ChainAnswers {
   unsequenced?: Partial<Unsequenced>;
   /** The limit of a rule that allows everything. Absent: no rules. */
   readonly limit?: SpendLimit;
+  /** The approval that a rule asks for. Absent: none. */
+  approval?: NeededApproval | null;
   /** While the draft is made. */
   whileDrafting?: () => Promise<void>;
 }
@@ -80,14 +83,9 @@ export async function useCaseRig(answers: ChainAnswers = {}): Promise<UseCaseRig
       return { content: evmContent({ valueWei }), validUntilMs };
     },
     judge: ({ valueWei: amount }: EvmContent): Judgement | null => {
-      const { limit = null } = answers;
-      return (
-        limit && {
-          verdict: 'allow',
-          ruleId: 'small',
-          spends: [{ field: 'value', window: windowOf('small', limit, { apiKeyId: null }), limit, amount }],
-        }
-      );
+      const { limit = null, approval = null } = answers;
+      const spends = limit === null ? [] : [{ field: 'value', window: windowOf('small', limit, { apiKeyId: null }), limit, amount }];
+      return limit === null && approval === null ? null : { verdict: 'allow', ruleId: 'small', spends, approval };
     },
     isUnsequenced: () => answers.unsequenced !== undefined,
     get unsequenced() {
@@ -114,8 +112,9 @@ export async function useCaseRig(answers: ChainAnswers = {}): Promise<UseCaseRig
     clock: { nowMs: () => nowMs },
     ids: { timeOrdered: () => 'new', random: () => assert.fail('a random id') },
     directory: { chainOf: () => chain, relayer: () => relayer, signerOf: () => ({}) },
-    recordEvent: (_: Relayer, { transaction }: TransactionView) => {
+    recordEvent: (_: Relayer, { transaction }: TransactionView, event?: TransactionEvent) => {
       events.push(transaction);
+      if (event !== undefined) told.push(`${event} ${transaction.id}`);
       return [store.change.insertEvent(anEvent({ id: `event-${events.length}`, orderKey: transaction.id }))];
     },
     lanes: {

@@ -102,6 +102,7 @@ function answerOf({ apiKey, text }: ApiKeyAndText) {
 const scopes: ReadonlyMap<ApiKeyScope, Scope> = new Map([
   [ApiKeyScope.TRANSACTIONS_READ, 'transactions:read'],
   [ApiKeyScope.TRANSACTIONS_WRITE, 'transactions:write'],
+  [ApiKeyScope.TRANSACTIONS_APPROVE, 'transactions:approve'],
   [ApiKeyScope.SIGN, 'sign'],
   [ApiKeyScope.NOTIFICATIONS, 'notifications'],
   [ApiKeyScope.ADMIN, 'admin'],

@@ -166,6 +166,7 @@ const deliveryStatuses = { pending: DeliveryStatus.PENDING, delivered: DeliveryS
 const eventTypes: Readonly<Record<OutboxEvent['event'], EventType>> = {
   transaction_update: EventType.TRANSACTION_UPDATE,
   transaction_delayed: EventType.TRANSACTION_DELAYED,
+  approval_required: EventType.APPROVAL_REQUIRED,
   relayer_state_update: EventType.RELAYER_STATE_UPDATE,
   test: EventType.TEST,
 };

@@ -1,6 +1,6 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampMs } from '@bufbuild/protobuf/wkt';
-import type { ServiceImpl } from '@connectrpc/connect';
+import type { HandlerContext, ServiceImpl } from '@connectrpc/connect';
 import { type Attempt, AttemptSchema, type Transaction, TransactionSchema } from '../../../../gen/relayer/v1/transaction_pb.js';
 import {
   type FindTransactionsRequest,
@@ -17,6 +17,7 @@ import { laneOf, type Relayer } from '../../../core/records/relayer.js';
 import type { Attempt as DomainAttempt, TransactionView } from '../../../core/records/transaction.js';
 import { createSpendLedger, type SpendLedgerDeps } from '../../../core/rules/spend-ledger.js';
 import { cancelPendingTransactions, cancelTransaction } from '../../../core/transaction/cancel-transaction.js';
+import { approveTransaction, type DecidedBy, rejectTransaction } from '../../../core/transaction/decide-approval.js';
 import { findByNonce, findTransaction, findWithAttempts } from '../../../core/transaction/find-transaction.js';
 import type { Origin } from '../../../core/transaction/journal.js';
 import { minimumReplacementBid } from '../../../core/transaction/outbid.js';
@@ -117,6 +118,14 @@ export function createTransactionService(deps: TransactionServiceDeps): ServiceI
       const view = await cancelTransaction(deps, relayerOf(context), request.transactionId, request.expectedRevision ?? null);
       return { transaction: protoOfTransaction(view) };
     },
+    async approveTransaction(request, context) {
+      const view = await approveTransaction(deps, relayerOf(context), request.transactionId, decidedBy(request, context));
+      return { transaction: protoOfTransaction(view) };
+    },
+    async rejectTransaction(request, context) {
+      const view = await rejectTransaction(deps, relayerOf(context), request.transactionId, decidedBy(request, context));
+      return { transaction: protoOfTransaction(view) };
+    },
     async cancelPendingTransactions(_request, context) {
       const { canceledIds, failedIds } = await cancelPendingTransactions(deps, relayerOf(context));
       return {
@@ -188,6 +197,10 @@ function minimumPriceOf(bid: Bid | null): Pick<MessageInitShape<typeof ListAttem
   if (bid === null) return {};
   const { maxFeePerGasWei, maxPriorityFeePerGasWei } = bid;
   return { minimumReplacementPrice: { maxFeePerGas: String(maxFeePerGasWei), maxPriorityFeePerGas: String(maxPriorityFeePerGasWei) } };
+}
+
+function decidedBy({ expectedRevision }: { readonly expectedRevision?: bigint | undefined }, context: HandlerContext): DecidedBy {
+  return { apiKeyId: principalOf(context).keyId, expectedRevision: expectedRevision ?? null };
 }
 
 function originOf({ requestId, traceParent, principal }: Call): Origin {

@@ -9,11 +9,15 @@ import {
   StellarSignedTransactionSchema,
 } from '../../../../gen/relayer/v1/signing_service_pb.js';
 import {
+  type ApprovalDecision,
+  ApprovalDecisionSchema,
   type Attempt,
   AttemptPurpose,
   AttemptSchema,
   FailureReason,
   type Transaction,
+  type TransactionApproval,
+  TransactionApprovalSchema,
   TransactionLabelSchema,
   TransactionSchema,
   TransactionStatus,
@@ -25,7 +29,9 @@ import type { ContentRequest, SignedForCaller } from '../../../core/ports/chain/
 import { traceIdOf } from '../../../core/ports/telemetry.js';
 import type { NetworkType } from '../../../core/records/network.js';
 import type {
+  Approval as DomainApproval,
   Attempt as DomainAttempt,
+  ApprovalDecision as DomainDecision,
   FailureReason as DomainFailure,
   TransactionStatus as DomainStatus,
   Intent,
@@ -140,7 +146,23 @@ export function protoOfTransaction(view: TransactionView): Transaction {
     ...presentTime('delayedAt', transaction.delays?.lastAtMs ?? null),
     ...present('externalId', transaction.tags?.externalId ?? null),
     labels: transaction.tags?.labels.map((label) => create(TransactionLabelSchema, label)) ?? [],
+    ...(transaction.approval === null ? {} : { approval: protoOfApproval(transaction.approval) }),
   });
+}
+
+function protoOfApproval({ ruleId, required, given, rejected, senders, expiresAtMs }: DomainApproval): TransactionApproval {
+  return create(TransactionApprovalSchema, {
+    ruleId,
+    required,
+    given: given.map(protoOfDecision),
+    expiresAt: timestampFromMs(expiresAtMs),
+    ...(rejected === null ? {} : { rejected: protoOfDecision(rejected) }),
+    senderApiKeyIds: [...senders],
+  });
+}
+
+function protoOfDecision({ apiKeyId, atMs }: DomainDecision): ApprovalDecision {
+  return create(ApprovalDecisionSchema, { apiKeyId, at: timestampFromMs(atMs) });
 }
 
 function networkRecordOf(view: TransactionView): NonNullable<MessageInitShape<typeof TransactionSchema>['network']> {

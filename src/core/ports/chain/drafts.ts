@@ -1,5 +1,6 @@
 import type { ErrorMetadata } from '../../errors/errors.js';
 import type { EvmDraft } from '../../records/evm.js';
+import type { Judgement } from '../../records/judgement.js';
 import type { Relayer } from '../../records/relayer.js';
 import type { SolanaDraft } from '../../records/solana.js';
 import type { StellarDraft } from '../../records/stellar.js';
@@ -60,6 +61,16 @@ export function forbiddenBecause(sentence: string | null): Refusal | null {
   return sentence === null ? null : { refused: 'not_allowed', sentence, lasting: true };
 }
 
+/**
+ * Returns the refusal of what the relayer's rules forbid now; null: they allow it. Rules may ask for the approval of what was accepted
+ * without, which is too late then.
+ */
+export function forbiddenByRules(judgement: Judgement | null, isApproved: boolean): Refusal | null {
+  if (judgement?.verdict === 'deny') return forbiddenBecause(`${judgement.field} ${judgement.description}`);
+  const approval = isApproved ? null : (judgement?.approval ?? null);
+  return forbiddenBecause(approval && `the rule ${approval.ruleId} asks for approvals now, without which it was accepted; send it again`);
+}
+
 /** The failure reason for each lasting refusal of the chain. */
 export const failureOf: Readonly<Record<Refusal['refused'], FailureReason>> = {
   reverts: 'would_revert',
@@ -85,6 +96,8 @@ export interface DraftRequest {
   readonly untaken?: readonly Attempt[] | undefined;
   /** The transaction's `valid_until`, for networks on which an attempt can carry it. */
   readonly validUntilMs: number | null;
+  /** True: the content has needed approvals, and has them. Absent: it has not. */
+  readonly isApproved?: boolean;
   /**
    * The nonce that the transaction would get next; absent if it has one, or takes none. If the chain's own count is past it, the chain
    * refuses for now: an attempt signed with it could never be mined.

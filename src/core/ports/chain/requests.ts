@@ -118,9 +118,10 @@ export interface RequestChain {
   contentOf(request: ContentRequest, context: RequestContext): Wanted;
   /**
    * Returns why the relayer's policies forbid content that they may have allowed when it was accepted; null if they allow it. Its fee and
-   * what only nodes know are checked by `draft`, which checks this, too. Calls no node.
+   * what only nodes know are checked by `draft`, which checks this, too. `isApproved`: it has needed approvals, and has them. Calls no
+   * node.
    */
-  whyForbidden(content: Content, relayer: Relayer): Refusal | null;
+  whyForbidden(content: Content, relayer: Relayer, isApproved: boolean): Refusal | null;
   /** Returns what the relayer's rules say about content; null: it has none. Absent: the network has no rules. Calls no node. */
   judge?(content: Content, relayer: Relayer, asker: Asker): Judgement | null;
   /** Returns the addresses that content pays or calls, as far as it shows them. Calls no node. */

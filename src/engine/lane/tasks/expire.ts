@@ -1,11 +1,12 @@
 import { DomainError, type ErrorReason } from '../../../core/errors/errors.js';
 import { blockTimeMsOf, type Head } from '../../../core/ports/chain/head.js';
-import { isSigned, type Transaction } from '../../../core/records/transaction.js';
+import { awaitsApproval, isSigned, type Transaction } from '../../../core/records/transaction.js';
+import { unapprovedReason } from '../../../core/transaction/approval.js';
 import { endedUnsigned, givenUp, slotTerms } from '../../../core/transaction/lifecycle.js';
 import { outbid } from '../../../core/transaction/outbid.js';
 import { timeOfTwo } from '../../../core/work/clock.js';
 import { waitsFor } from '../commit-moves.js';
-import { isExpired, latestMs } from '../is-expired.js';
+import { type Expirable, isExpired, latestMs } from '../is-expired.js';
 import type { LaneContext } from '../lane-context.js';
 
 /** A failed expiry is tried again after this time. */
@@ -26,14 +27,14 @@ const usualSkewMs = 1_000;
 
 const endsWhen = 'waiting: valid_until has passed; ends when';
 const endsWithNode = `${endsWhen} an RPC node is reachable`;
-const endsWithClock = `${endsWhen} two of the clocks of the service, the database and the network show it`;
+const endsWithClock = 'ends when two of the clocks of the service, the database and the network show it';
 
 /** What the task needs of a transaction. */
 interface Expiring {
-  readonly transaction: Pick<Transaction, 'id' | 'statusReason' | 'validUntilMs' | 'intent' | 'mined'>;
+  readonly transaction: Expirable & Pick<Transaction, 'id' | 'statusReason'>;
 }
 
-/** The tasks that end transactions whose `valid_until` has passed. */
+/** The tasks that end transactions whose `valid_until` has passed, or that were not approved in time. */
 export interface Expirer {
   /**
    * Ends the unsigned ones. Needs no node; while none is reachable, the records of the signed ones say so. `head`: the newest known; null:
@@ -45,8 +46,8 @@ export interface Expirer {
 }
 
 /**
- * Makes the tasks. A transaction ends only if two of three clocks show that its `valid_until` has passed: the own one, the database's, and
- * the newest block's. A wrong clock alone ends nothing.
+ * Makes the tasks. A transaction ends only if two of three clocks show that its `valid_until`, or its time for approvals, has passed: the
+ * own one, the database's, and the newest block's. A wrong clock alone ends nothing.
  */
 export function createExpirer(lane: LaneContext): Expirer {
   let blocked = { atHash: '', untilMs: 0, reason: '' };
@@ -75,7 +76,10 @@ export function createExpirer(lane: LaneContext): Expirer {
       await Promise.all(ending.slice(at, at + atOnce).map(({ transaction: { id } }) => end(id, agreedMs)));
     const shownMs = Math.max(ownMs - usualSkewMs, databaseMs - usualSkewMs, chainMs ?? Number.NEGATIVE_INFINITY);
     const doubted = passed.filter((one) => !isExpired(one, agreedMs) && isExpired(one, shownMs));
-    await explain(doubted, endsWithClock, shownMs);
+    const unapproved = doubted.filter(({ transaction }) => awaitsApproval(transaction));
+    await explain(unapproved, `waiting: the time for approvals has passed; ${endsWithClock}`, shownMs);
+    const outdated = doubted.filter(({ transaction }) => !awaitsApproval(transaction));
+    await explain(outdated, `waiting: valid_until has passed; ${endsWithClock}`, shownMs);
   }
 
   /** Writes into the records of transactions that have expired by then what they wait for. */
@@ -163,9 +167,11 @@ async function endOne(lane: LaneContext, id: string, agreedMs: number, isMeant: 
   await lane.records.move(id, (current) => {
     const { transaction } = current;
     if (!isExpired(current, agreedMs) || transaction.nonce !== null || !isMeant(transaction)) return null;
-    return {
-      steps: [isSigned(transaction) ? givenUp(transaction, 'expire') : endedUnsigned(transaction, 'expired', 'valid_until passed')],
-    };
+    if (isSigned(transaction)) return { steps: [givenUp(transaction, 'expire')] };
+    const { approval } = transaction;
+    const isPassed = transaction.validUntilMs !== null && transaction.validUntilMs <= agreedMs;
+    const reason = approval === null || isPassed ? 'valid_until passed' : unapprovedReason(approval);
+    return { steps: [endedUnsigned(transaction, 'expired', reason)] };
   });
 }
 

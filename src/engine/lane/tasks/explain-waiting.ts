@@ -1,4 +1,4 @@
-import { isSigned, type Transaction } from '../../../core/records/transaction.js';
+import { awaitsApproval, isSigned, type Transaction } from '../../../core/records/transaction.js';
 import { notSignedYet, waiting } from '../../../core/transaction/lifecycle.js';
 import type { LaneContext } from '../lane-context.js';
 import type { Tracked } from '../tracked.js';
@@ -50,7 +50,8 @@ export function createWaitingExplainer(
 }
 
 /** True if the record states an obstacle of the lane that is not the present one. Without an obstacle it is signed next. */
-function isOutdated({ statusReason }: Pick<Transaction, 'statusReason'>, reason: string): boolean {
+function isOutdated({ statusReason, approval }: Pick<Transaction, 'statusReason' | 'approval'>, reason: string): boolean {
+  if (awaitsApproval({ approval })) return false;
   return reason !== notSignedYet && statusReason !== reason && (statusReason === null || statusReason.startsWith(notSignedYet));
 }
 

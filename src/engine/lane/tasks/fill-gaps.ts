@@ -159,7 +159,8 @@ async function fillGap(lane: LaneContext, sequence: Sequence, { nonce, attempts:
   if (isRefusal(draft)) return draft;
   const content = sequence.fillerOf(id.account);
   const statusReason = `fills the gap at ${slotTerms({ content }).slot} ${nonce}`;
-  const transaction = newTransaction(deps, relayer, { content, statusReason, validUntilMs: null, traceParent: null, tags: null });
+  const unset = { validUntilMs: null, traceParent: null, tags: null, approval: null };
+  const transaction = newTransaction(deps, relayer, { content, statusReason, ...unset });
   // Its purpose is a cancel: if a foreign transaction uses the nonce after all, nothing is left to send.
   const first = await signAttempt(deps, relayer, { transaction, attempts: [] }, { draft, nonce, purpose: 'cancel' });
   // Versions count within a slot, and other transactions of ours may have attempts there.

@@ -3,7 +3,7 @@ import { maxCost } from '../../../core/fees/price.js';
 import { isRefusal, type Refusal } from '../../../core/ports/chain/drafts.js';
 import { smallestUnits } from '../../../core/records/network.js';
 import { isActive } from '../../../core/records/relayer.js';
-import { isSigned, type OpenTransaction } from '../../../core/records/transaction.js';
+import { awaitsApproval, isSigned, type OpenTransaction } from '../../../core/records/transaction.js';
 import { createPause, inTime } from '../../../core/work/abort.js';
 import { isOver, lasted, seenAt } from '../../../core/work/patience.js';
 import { askAhead } from '../ask-ahead.js';
@@ -39,7 +39,7 @@ const unanswered: DraftObstacle = { sentence: 'waiting: no RPC node could estima
 /**
  * Makes the task that prepares the first attempt of waiting transactions, oldest first: estimated, priced, checked for funds, signed, and
  * stored together with the nonces they take. A transaction that cannot be sent takes no nonce and delays no other: a lasting refusal fails
- * it, any other makes it wait. A paused or disabled relayer signs none.
+ * it, any other makes it wait, and so does a missing approval. A paused or disabled relayer signs none.
  *
  * The lane asks nodes without a lock. The commit asserts the revisions that the attempts were made from, so content that was replaced
  * meanwhile is never signed over. Throws `NODE_UNAVAILABLE`.
@@ -189,6 +189,7 @@ function dueCandidates(
   for (const record of transactions.waiting()) {
     if (candidates.length === batchSize || drafting >= maxDrafting || (slots <= 0 && unsequencedRoom <= 0)) break;
     const { id, isUnsequenced, soleUse } = record.transaction;
+    if (awaitsApproval(record.transaction)) continue;
     if (record.drafting !== null) drafting += 1;
     // One that has just begun keeps its place: transactions take nonces in the order in which they were accepted.
     if (record.drafting !== null && record.drafting.doneAtMs === null && record.drafting.slowAtMs <= elapsedMs) {
@@ -225,7 +226,7 @@ async function withContent(lane: LaneContext, due: readonly Tracked[], tried: Se
     if (open === null) reads += 1;
     tried.add(transaction.id);
     const read = open ?? (await lane.records.read(transaction.id));
-    if (read !== null && !isSigned(read.transaction)) loaded.push(read);
+    if (read !== null && !isSigned(read.transaction) && !awaitsApproval(read.transaction)) loaded.push(read);
   }
   return loaded;
 }

@@ -7,7 +7,7 @@ import type { AttemptOutcome } from '../../../core/ports/chain/outcomes.js';
 import type { Unsequenced } from '../../../core/ports/chain/slots.js';
 import type { Decide } from '../../../core/ports/lanes.js';
 import { isActive, type RelayerPolicies } from '../../../core/records/relayer.js';
-import type { Attempt, OpenTransaction, Transaction } from '../../../core/records/transaction.js';
+import { type Attempt, isApproved, type OpenTransaction, type Transaction } from '../../../core/records/transaction.js';
 import { endedDead, failed, mined, reorged, resolved, signed, unresolvable } from '../../../core/transaction/lifecycle.js';
 import { signAttempt } from '../../../core/transaction/sign-attempt.js';
 import { isOver, lasted, seenAt } from '../../../core/work/patience.js';
@@ -244,9 +244,10 @@ async function withinFunds<T extends Dead>(lane: LaneContext, all: readonly T[],
 async function draftAgain(lane: LaneContext, dead: Dead): Promise<DraftedAgain | null> {
   const { transaction } = dead.open;
   const mayDepend = followsOthers(lane, transaction);
-  const { content, validUntilMs } = wantedOf(transaction);
+  const wanted = wantedOf(transaction);
   const relayer = lane.relayer();
-  const request = { relayer, content, validUntilMs, outbids: [] };
+  const { content, validUntilMs } = wanted;
+  const request = { relayer, content, validUntilMs, outbids: [], isApproved: isApproved(wanted) };
   const drafted = await lane.chain.draft(request).catch(nullIfUnavailable);
   const draft = drafted !== null && mayDepend ? undecided(drafted) : drafted;
   if (draft !== null && !isRefusal(draft)) return { ...dead, draft, policies: relayer.policies };
@@ -276,8 +277,9 @@ async function store(lane: LaneContext, { open, policies }: DraftedAgain, newAtt
   lane.deps.log.debug({ transaction: id, head: head.number }, 'signed again: the earlier attempts can no longer be mined');
 }
 
-function wantedOf({ queued, content, validUntilMs }: Transaction) {
-  return { content: queued ?? content, validUntilMs };
+/** A queued replacement needs no approval: a transaction that is signed gets no other. */
+function wantedOf({ queued, content, validUntilMs, approval }: Transaction) {
+  return { content: queued ?? content, validUntilMs, approval: queued === null ? approval : null };
 }
 
 function recordOf({ transactions }: LaneContext, { transaction }: OpenTransaction): Tracked | undefined {

@@ -93,7 +93,9 @@ describe('the OpenAPI document', () => {
     const idsWith = (reason: string) => operationsWith(reason).map(({ id }) => id);
     assert.deepEqual(reasonsOf('getTransaction'), ['HOST_INVALID', 'FIELD_UNKNOWN', 'FIELD_INVALID']);
     assert.deepEqual(idsWith('REPLACEMENT_UNDERPRICED'), ['replaceTransaction', 'cancelTransaction']);
-    assert.deepEqual(idsWith('TRANSACTION_MINED'), ['replaceTransaction', 'cancelTransaction']);
+    const deciding = ['approveTransaction', 'rejectTransaction'];
+    assert.deepEqual(idsWith('TRANSACTION_MINED'), ['replaceTransaction', 'cancelTransaction', ...deciding]);
+    assert.deepEqual(idsWith('APPROVAL_NOT_NEEDED'), deciding);
     assert.deepEqual(idsWith('NOT_SUPPORTED_ON_NETWORK'), ['signTypedData', 'signData', 'signTransaction', 'readContract']);
     assert.deepEqual(idsWith('WEBHOOK_TARGET_REFUSED'), ['createNotification', 'updateNotification']);
     for (const reason of ['NOTIFICATION_IN_USE', 'RELAYER_IN_USE', 'IN_USE', 'CANCEL_NOT_POSSIBLE'])

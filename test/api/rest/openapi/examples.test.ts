@@ -206,9 +206,13 @@ function isReadOfRelayer({ verb, template, isStream }: Operation): boolean {
   return !isStream && verb === 'GET' && template.includes('{relayer_id}');
 }
 
-/** The status of success that the document has: 501 if the operation is not implemented. The sandbox uses SQLite, so its instance cannot be drained. */
+/**
+ * The status of success that the document has: 501 if the operation is not implemented. The sandbox uses SQLite, so its instance cannot be
+ * drained, and the key that sends cannot approve.
+ */
 function successOf({ id, responses, description }: Operation): number {
   if (id === 'drainInstance') return 400;
+  if (id === 'approveTransaction') return 403;
   if (description.includes('Not implemented')) return 501;
   return Number(Object.keys(responses).find((status) => status.startsWith('2')));
 }
@@ -218,7 +222,8 @@ async function pathTo(operation: Operation, relayerId: string): Promise<string> 
   const values: Record<string, string> = { ...madeByExamples, ...examplesOfPath(operation) };
   if (values.relayer_id === relayers.evm || operation.id === 'signTransaction') values.relayer_id = relayerId;
   const makers: Readonly<Record<string, () => Promise<string>>> = {
-    transaction_id: () => made('sendTransaction', { relayer_id: relayerId }, networkNameOf(relayerId)),
+    transaction_id: () =>
+      isDecision(operation) ? madeToApprove(relayerId) : made('sendTransaction', { relayer_id: relayerId }, networkNameOf(relayerId)),
     delivery_id: () => made('testNotification', values, ''),
     api_key_id: () => made('createApiKey', {}, 'backend'),
     instance_id: async () => '1',
@@ -232,6 +237,20 @@ async function pathTo(operation: Operation, relayerId: string): Promise<string> 
     await untilRecord(relayerId, id, ({ hash }) => hash !== null);
   }
   return pathOf(operation, values);
+}
+
+function isDecision({ id }: Operation): boolean {
+  return id === 'approveTransaction' || id === 'rejectTransaction';
+}
+
+/** The id of a transaction that waits for approval. */
+async function madeToApprove(relayerId: string): Promise<string> {
+  const setRules = (rules: readonly object[] | null) =>
+    send(document.operation('updateRelayer'), `/api/v1/relayers/${relayerId}`, { policies: { rules } });
+  await setRules([{ id: 'all', effect: 'approve' }]);
+  const id = await made('sendTransaction', { relayer_id: relayerId }, networkNameOf(relayerId));
+  await setRules(null);
+  return id;
 }
 
 /** The id of a resource that an example of this operation makes. */

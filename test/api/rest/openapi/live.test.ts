@@ -44,13 +44,16 @@ describe('each webhook of the document', () => {
     });
     try {
       await posting.ask('POST', '/api/v1/notifications/mine/test');
-      await posting.ask('POST', '/api/v1/relayers/r1/transactions', { body: JSON.stringify({ to: posting.home.address, value: 1 }) });
+      for (const rules of ['[{"id":"all","effect":"approve"}]', 'null']) {
+        await posting.ask('PATCH', '/api/v1/relayers/r1', { body: `{"policies":{"rules":${rules}}}` });
+        await posting.ask('POST', '/api/v1/relayers/r1/transactions', { body: JSON.stringify({ to: posting.home.address, value: 1 }) });
+      }
       // Its account has no balance.
       await posting.ask('PATCH', '/api/v1/relayers/r1', { body: '{"policies":{"min_balance":1000000000000000000}}' });
       const posted = () => new Set(receiver.requests.map(({ body }) => JSON.parse(body.toString()).event as string));
       await waitFor('each kind of event', async () => {
         await anvil.mine();
-        return posted().size >= 4 ? true : undefined;
+        return posted().size >= 5 ? true : undefined;
       });
       for (const { headers, body } of receiver.requests) {
         const event = JSON.parse(body.toString());
@@ -59,7 +62,13 @@ describe('each webhook of the document', () => {
         assert.notEqual(document.problems(place, { ...event, more: 1 }), null);
         assert.ok(headers['webhook-id'] && headers['webhook-timestamp']);
       }
-      assert.deepEqual([...posted()].sort(), ['relayer_state_update', 'test', 'transaction_delayed', 'transaction_update']);
+      assert.deepEqual([...posted()].sort(), [
+        'approval_required',
+        'relayer_state_update',
+        'test',
+        'transaction_delayed',
+        'transaction_update',
+      ]);
     } finally {
       await posting.stop();
     }

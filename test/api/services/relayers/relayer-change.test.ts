@@ -14,6 +14,9 @@ import {
 } from '../../../../src/core/records/relayer.js';
 import { modelRelayer } from '../../../support/model-lane.js';
 
+const noApprovals = { approvals: null, approvalMs: null };
+const noConditions = { to: null, apiKeyIds: null, limits: [] };
+const anyPart = { ...noConditions, kinds: null, calls: null, assets: null, maxAmount: null };
 const evm: EvmPolicies = {
   network: 'evm',
   minBalanceWei: 2n ** 127n,
@@ -61,8 +64,19 @@ const evm: EvmPolicies = {
           per: 'relayer',
         },
       ],
+      ...noApprovals,
     },
-    { id: 'rest', effect: 'deny', to: null, functions: null, arguments: [], maxValueWei: null, apiKeyIds: null, limits: [] },
+    {
+      id: 'large',
+      effect: 'approve',
+      ...noConditions,
+      functions: null,
+      arguments: [],
+      maxValueWei: null,
+      approvals: 3,
+      approvalMs: 60_000,
+    },
+    { id: 'rest', effect: 'deny', ...noConditions, functions: null, arguments: [], maxValueWei: null, ...noApprovals },
   ],
 };
 const stellar: StellarPolicies = {
@@ -93,8 +107,10 @@ const stellar: StellarPolicies = {
           per: 'relayer',
         },
       ],
+      ...noApprovals,
     },
-    { id: 'rest', effect: 'deny', kinds: null, calls: null, to: null, assets: null, maxAmount: null, apiKeyIds: null, limits: [] },
+    { id: 'large', effect: 'approve', ...anyPart, approvals: 10, approvalMs: null },
+    { id: 'rest', effect: 'deny', ...anyPart, ...noApprovals },
   ],
 };
 const solana: SolanaPolicies = {
@@ -118,7 +134,9 @@ const solana: SolanaPolicies = {
       maxAmount: 2n ** 64n,
       apiKeyIds: ['bootstrap'],
       limits: [{ asset: 'native', amount: 5n, windowMs: 60_000, per: 'relayer' }],
+      ...noApprovals,
     },
+    { id: 'rest', effect: 'approve', ...anyPart, approvals: null, approvalMs: 2_678_400_000 },
   ],
 };
 const relayer: Relayer = { ...modelRelayer('r1', {}), policies: evm };
