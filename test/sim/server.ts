@@ -87,7 +87,7 @@ interface Listener {
 /** How long a process waits for its connection, as `postgres-link.ts` does. */
 const patienceMs = 1_000;
 const beatEveryMs = 1_000;
-const durability = { fsync: true, full_page_writes: true, synchronous_standby_names: true };
+const durability = { fsync: true, full_page_writes: true, synchronous_standby_names: false };
 /** How long it may take until a process finds that its other connection is lost. */
 const answerTimeoutMs = 3_000;
 

@@ -204,7 +204,7 @@ export async function startPatroni(
     const proxyFile = join(root, 'haproxy.cfg');
     await writeFile(
       proxyFile,
-      `defaults\n  mode tcp\n  timeout connect 2s\n  timeout client 30m\n  timeout server 30m\n  timeout check 1s\nlisten postgres\n  bind 127.0.0.1:${proxyPort}\n` +
+      `defaults\n  mode tcp\n  timeout connect 2s\n  timeout client 30m\n  timeout server 30m\n  timeout check 3s\nlisten postgres\n  bind 127.0.0.1:${proxyPort}\n` +
         `  option httpchk OPTIONS /primary\n  http-check expect status 200\n  default-server inter 500ms fall 2 rise 1 on-marked-down shutdown-sessions\n${servers.join('')}`,
     );
     run('haproxy', ['-f', proxyFile, '-db']);

@@ -14,7 +14,7 @@ interface Server {
   readonly process: EmbeddedPostgres;
 }
 
-/** A primary with a synchronous standby, behind an address that leads to one of them. */
+/** A primary with a standby, behind an address that leads to one of them. */
 export interface PostgresPair {
   /** The database's URL through that address. */
   readonly url: string;
@@ -36,7 +36,7 @@ const databaseName = 'relayer';
 
 /** Runs SQL at one of the servers. */
 export async function runSql<R extends object>(url: string, sql: string): Promise<readonly R[]> {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2_000, query_timeout: 5_000 });
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 10_000, query_timeout: 20_000 });
   client.on('error', () => undefined);
   await client.connect();
   try {
@@ -61,8 +61,8 @@ function createServer(databaseDir: string, port: number, flags: readonly string[
   });
 }
 
-/** Starts the pair. The standby begins as a copy of the primary's files. */
-export async function startPostgresPair(): Promise<PostgresPair> {
+/** Starts the pair. The standby begins as a copy of the primary's files. `isSynchronous`: commits wait for it. */
+export async function startPostgresPair({ isSynchronous = true }: { readonly isSynchronous?: boolean } = {}): Promise<PostgresPair> {
   const output: string[] = [];
   const dir = await mkdtemp(join(tmpdir(), 'relayer-postgres-pair-'));
   const [primaryDir, standbyDir] = [join(dir, 'primary'), join(dir, 'standby')];
@@ -83,7 +83,7 @@ export async function startPostgresPair(): Promise<PostgresPair> {
   // A failover needs no sync to disk: what the other server has counts.
   const primary: Server = {
     port: primaryPort,
-    process: createServer(primaryDir, primaryPort, ['fsync=off', 'synchronous_standby_names=pair'], output),
+    process: createServer(primaryDir, primaryPort, ['fsync=off', ...(isSynchronous ? ['synchronous_standby_names=pair'] : [])], output),
   };
   const conninfo = `host=127.0.0.1 port=${replication.port} user=postgres password=postgres application_name=pair`;
   const standby: Server = {
@@ -96,7 +96,7 @@ export async function startPostgresPair(): Promise<PostgresPair> {
   let isPrimaryKilled = false;
   const address = await startTcpProxy(primaryPort);
   const urlOf = (port: number) => `postgres://postgres:postgres@127.0.0.1:${port}/${databaseName}`;
-  const states = `select 1 as streaming from pg_stat_replication where sync_state = 'sync'`;
+  const states = `select 1 as streaming from pg_stat_replication where sync_state = '${isSynchronous ? 'sync' : 'async'}'`;
   await waitFor('the standby to follow', async () => (await runSql(urlOf(primaryPort), states))[0], 60_000);
 
   return {

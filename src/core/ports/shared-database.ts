@@ -139,6 +139,8 @@ export interface SharedDatabase {
   recordRewind(evidence: string): Promise<void>;
   /** Calls `listener` each time that the database is back after its connection was lost. */
   onReturn(listener: () => void): void;
+  /** Takes note that the commits of an instance wait for a synchronous standby from now on, or do not any more. */
+  setSynchronous(number: number, isSynchronous: boolean): Promise<void>;
   /** Fails with `ConflictError` if there is no such instance. */
   setState(number: number, state: InstanceState): Promise<void>;
   /**

@@ -62,7 +62,14 @@ export function createMembers(deps: MembersDeps): Members {
   const { requiresStandby = false, ownObstacle = () => null } = deps;
   /** Why this instance hands over its work: another one has newer configuration files. Null: none has. */
   let superseded: string | null = null;
-  const hold = createSigningHold({ requiresStandby, ownObstacle: () => superseded ?? ownObstacle(), ownRewind: shared.rewind, clock, log });
+  const hold = createSigningHold({
+    requiresStandby,
+    ownObstacle: () => superseded ?? ownObstacle(),
+    ownRewind: shared.rewind,
+    me: () => seen.me(),
+    clock,
+    log,
+  });
   const seen = createSeenInstances({
     shared,
     heard({ news: heard, hasLeases }) {
@@ -98,13 +105,7 @@ export function createMembers(deps: MembersDeps): Members {
       news.addLeases();
     },
   });
-  const fitness = createFitness({
-    files: deps.files,
-    me: seen.me,
-    look: seen.peek,
-    conditions: seen.conditions,
-    log,
-  });
+  const fitness = createFitness({ files: deps.files, me: seen.me, look: seen.peek, conditions: seen.conditions, log });
   const rounds = createRounds({
     round: createRound({ shared, seen, hold, fitness, gone, shares, news, missedNews: () => callListeners(allNews) }),
     everyMs: () => (rounds.isFailing() ? afterFailureMs : seen.paceMs()),

@@ -9,7 +9,7 @@ import type { SigningHold } from './signing-hold.js';
 
 /** The parts that a round uses. */
 export interface RoundDeps {
-  readonly shared: Pick<SharedDatabase, 'isRemoved' | 'rewind' | 'recordRewind' | 'startSharing'>;
+  readonly shared: Pick<SharedDatabase, 'isRemoved' | 'rewind' | 'recordRewind' | 'setSynchronous' | 'startSharing'>;
   readonly seen: SeenInstances;
   readonly hold: SigningHold;
   readonly fitness: Fitness;
@@ -69,6 +69,9 @@ export function createRound({ shared, seen, hold, fitness, gone, shares, news, m
     // One that is gone may not have sent its last notifications.
     if (hasLeft) missedNews();
     await gone.judge(seen.members());
+    // The setting of the server may have changed since this instance connected.
+    const own = seen.members().find(({ number }) => number === seen.me());
+    if (own !== undefined && own.isSynchronous !== hold.waitsForStandby()) await shared.setSynchronous(own.number, hold.waitsForStandby());
   }
 
   return round;

@@ -13,7 +13,10 @@ import type { SigningHold } from './signing-hold.js';
 export interface Sharing
   extends Instances,
     DatabaseState,
-    Omit<SigningHold, 'holdOfAll' | 'note' | 'noteRewind' | 'unrecordedRewind' | 'requireUsableServer' | 'hasChanged' | 'explain'> {
+    Omit<
+      SigningHold,
+      'holdOfAll' | 'waitsForStandby' | 'note' | 'noteRewind' | 'unrecordedRewind' | 'requireUsableServer' | 'hasChanged' | 'explain'
+    > {
   /** The number of instances. Costs nothing, unlike the list. */
   count(): number;
   /** The number of leases that no instance holds, by kind, as they were read last. */

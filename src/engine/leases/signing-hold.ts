@@ -1,5 +1,5 @@
 import { type DatabaseState, requireNoHold } from '../../core/ports/database-state.js';
-import type { Look, Rewind } from '../../core/ports/shared-database.js';
+import type { Look, Member, Rewind } from '../../core/ports/shared-database.js';
 import { hasChange, type StoreFor } from '../../core/ports/store/store.js';
 import type { DurationClock } from '../../core/work/clock.js';
 import type { Log } from '../../core/work/log.js';
@@ -11,10 +11,11 @@ const clocksDiffer = 'the clocks of this instance and of the database differ by 
 /** Log messages of a hold. */
 export const signsAgain = 'this instance signs again';
 export const signsNothing = 'this instance signs nothing until that is corrected';
+const waitsForOthers = 'this instance signs nothing until the others have returned after the failover';
 
 /**
- * Whether this instance may sign: not while the database lacks commits, its settings are refused, a clock is wrong, or its audit log
- * refuses.
+ * Whether this instance may sign: not while the database lacks commits, an instance has not returned after a failover, its settings are
+ * refused, a clock is wrong, or its audit log refuses.
  */
 export interface SigningHold {
   /** Calls `listener` when this instance has to stop signing, and has given up its leases. */
@@ -31,6 +32,8 @@ export interface SigningHold {
   clockSkewMs(): number;
   /** How much these clocks differ, if that is worth a sentence; else null. */
   clockDifference(): string | null;
+  /** True if commits of this instance wait for a standby, as last read. */
+  waitsForStandby(): boolean;
   /** Whether commits that the database's server answered can get lost with each of its settings. */
   unsafeSettings(): ReadonlyMap<string, boolean>;
   /** See `Instances.dangers`. */
@@ -60,12 +63,14 @@ export interface SigningHoldDeps {
   ownObstacle(): string | null;
   /** See `SharedDatabase`. */
   ownRewind(): string | null;
+  /** The number of this instance. */
+  me(): number;
   readonly clock: DurationClock;
   readonly log: Log;
 }
 
 /** Creates the hold of an instance that has not looked. */
-export function createSigningHold({ requiresStandby, ownObstacle, ownRewind, clock, log }: SigningHoldDeps): SigningHold {
+export function createSigningHold({ requiresStandby, ownObstacle, ownRewind, me, clock, log }: SigningHoldDeps): SigningHold {
   const listeners: (() => void)[] = [];
   const databaseClock = createDatabaseClock(clock, log);
   const settings = createDurabilityWatch(requiresStandby, log);
@@ -73,6 +78,7 @@ export function createSigningHold({ requiresStandby, ownObstacle, ownRewind, clo
   let isRecorded = false;
   /** The tables as they were seen first. */
   let firstTables: string | null = null;
+  let unreturned: string | null = null;
   /** What `ownHold` was at the last look. */
   let heldBecause: string | null = null;
   /** What the listeners were called for last. */
@@ -81,7 +87,8 @@ export function createSigningHold({ requiresStandby, ownObstacle, ownRewind, clo
   const isRewound = (): boolean => rewind !== null || ownRewind() !== null;
 
   function holdOfAll(): string | null {
-    return isRewound() ? 'the database lacks commits that it had answered; run relayer restore' : settings.refusal();
+    if (isRewound()) return 'the database lacks commits that it had answered; run relayer restore';
+    return settings.refusal() ?? unreturned;
   }
 
   function ownHold(): string | null {
@@ -110,6 +117,7 @@ export function createSigningHold({ requiresStandby, ownObstacle, ownRewind, clo
     timeMs: databaseClock.timeMs,
     clockSkewMs: databaseClock.skewMs,
     clockDifference: databaseClock.difference,
+    waitsForStandby: settings.waitsForStandby,
     unsafeSettings: settings.unsafe,
     dangers() {
       const hold = ownHold();
@@ -122,6 +130,7 @@ export function createSigningHold({ requiresStandby, ownObstacle, ownRewind, clo
     note({ timeMs, durability, members, tables, rewind: found }, askedAtMs) {
       databaseClock.note(timeMs, askedAtMs);
       settings.note(durability, members.length);
+      unreturned = unreturnedOf(members, me());
       if (found !== null) show(found);
       isRecorded = found !== null;
       firstTables ??= tables;
@@ -135,6 +144,8 @@ export function createSigningHold({ requiresStandby, ownObstacle, ownRewind, clo
       const hold = ownHold();
       if (hold === heldBecause) return false;
       if (hold === null) log.info({}, signsAgain);
+      // Usually the others return within seconds.
+      else if (hold === unreturned) log.warn({ reason: hold }, waitsForOthers);
       else if (!isRewound()) log.error({ reason: hold }, signsNothing);
       heldBecause = hold;
       return true;
@@ -145,6 +156,18 @@ export function createSigningHold({ requiresStandby, ownObstacle, ownRewind, clo
       explained = hold;
     },
   };
+}
+
+/**
+ * Why nothing may be signed after a failover: an instance whose commits did not wait for a standby has not returned. It may still work with
+ * the earlier primary, and make the same payments there. Null: all have returned.
+ */
+function unreturnedOf(members: readonly Member[], me: number): string | null {
+  const now = members.find(({ number }) => number === me)?.timeline ?? null;
+  const missing = members.find(({ timeline, isSynchronous }) => timeline !== null && now !== null && timeline < now && !isSynchronous);
+  if (missing === undefined) return null;
+  const { number, shown } = missing;
+  return `the database failed over, and instance ${number} (process ${shown.pid} on host ${shown.host}), which may still work with the earlier server, has not returned; signing waits for it for up to a minute`;
 }
 
 /**

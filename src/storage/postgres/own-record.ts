@@ -162,11 +162,11 @@ export function createOwnRecord({
     refusal,
     async moveTo(on) {
       if (own === null) return null;
-      const values = returnTo.bind({ ...own, ...connectionOf(on), checked_at_ms: clock.nowMs() });
+      const values = returnTo.bind({ ...own, ...connectionOf(on), checked_at_ms: clock.nowMs(), before: answered });
       const { rowCount } = await on.writer.query(returnTo.sql, values);
       // A statement of its own: the move may have waited for a batch of the earlier connection.
       const row = rowCount === 1 ? await lastOf(on.writer, own) : undefined;
-      if (row !== undefined && !lacks(row.batch)) {
+      if (row !== undefined) {
         answered = row.batch;
         return row.batch;
       }

@@ -32,6 +32,8 @@ export function createSharedDatabase({ openObserver, database, statements, recor
     rewind: database.rewind,
     recordRewind: (evidence) => write('recordRewind', [recordingRewind(rewinds, evidence, clock.nowMs())]),
     onReturn,
+    setSynchronous: (number, isSynchronous) =>
+      write('setInstanceState', [step(instances.setSynchronous, { number, is_synchronous: Number(isSynchronous) })]),
     setState: (number, state) => write('setInstanceState', [guarded(instances.setState, { number, state })]),
     startSharing: (number, units) =>
       write('startSharing', [

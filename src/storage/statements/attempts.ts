@@ -61,8 +61,22 @@ export function attemptStatements(db: Kysely<Schema>) {
       .where('attempts.nonce', '=', values.nonce)
       .whereRef('transactions.nonce', '=', 'attempts.nonce');
 
+  const timelineNow = db
+    .selectFrom('instances')
+    .select(({ fn }) => fn.max('timeline').as('timeline'))
+    .where('number', '>', sql.lit(1));
+  const unreturned = db
+    .selectFrom('instances')
+    .select('number')
+    .where('number', '>', sql.lit(1))
+    .where('is_synchronous', '=', sql.lit(0))
+    .where('timeline', '<', timelineNow);
+
   return {
-    /** Affects no row while the database lacks commits that it had answered: one of them may have been the same payment. */
+    /**
+     * Affects no row while the database lacks commits that it had answered: one of them may have been the same payment. Nor, after a
+     * failover, before each instance whose commits waited for no standby has returned: it may pay with the earlier primary.
+     */
     insert: statement<AttemptRow, never>('attempts_insert', (values) =>
       db
         .insertInto('attempts')
@@ -70,7 +84,8 @@ export function attemptStatements(db: Kysely<Schema>) {
         .expression(
           db
             .selectNoFrom(attemptColumns.map((column) => sql`cast(${values[column]} as ${sql.raw(typeOf(column))})`.as(column)))
-            .where(({ not, exists }) => not(exists(db.selectFrom('database_ids').select('number').where('rewound_at_ms', 'is not', null)))),
+            .where(({ not, exists }) => not(exists(db.selectFrom('database_ids').select('number').where('rewound_at_ms', 'is not', null))))
+            .where(({ not, exists }) => not(exists(unreturned))),
         ),
     ),
 

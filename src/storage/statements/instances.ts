@@ -1,12 +1,12 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import { sql } from 'kysely';
+import { expressionBuilder, sql } from 'kysely';
 import type { InstanceState } from '../../core/ports/instances.js';
 import type { ConfigFiles } from '../../core/records/config-files.js';
 import { systemClock } from '../../core/work/clock.js';
 import { BoundChange, step } from '../sql/bound-change.js';
 import type { Dialect } from '../sql/dialect.js';
-import type { InstanceTable } from '../sql/schema.js';
+import type { InstanceTable, Schema } from '../sql/schema.js';
 import { pick, statement } from '../sql/statement.js';
 import type { databaseIdStatements } from './database.js';
 import type { leaseStatements } from './leases.js';
@@ -94,6 +94,12 @@ const ownColumns = [
 
 /** Statements on the processes that use the database. */
 export function instanceStatements({ builder: db, hasSeveralWriters }: Pick<Dialect, 'builder' | 'hasSeveralWriters'>) {
+  /** True if the database has this batch of a process; null: it has written none. */
+  const hasBatch = (number: number, batch: number | null) => {
+    const { eb, or, exists } = expressionBuilder<Schema, 'instances'>();
+    const own = db.selectFrom('batches').select('batch').where('batches.number', '=', number).where('batches.batch', '=', batch);
+    return or([eb(sql<number | null>`cast(${batch} as bigint)`, 'is', null), exists(own)]);
+  };
   return {
     /** Records the process that uses the database alone. */
     record: statement<MemberRow, never>('instances_record', (values) =>
@@ -153,12 +159,7 @@ export function instanceStatements({ builder: db, hasSeveralWriters }: Pick<Dial
           .where('token', '=', token)
           .where('backend_pid', '=', backend_pid)
           .where('backend_started', '=', backend_started)
-          .where(({ eb, or, exists, selectFrom }) =>
-            or([
-              eb(sql<number | null>`cast(${before} as bigint)`, 'is', null),
-              exists(selectFrom('batches').select('batch').where('batches.number', '=', number).where('batches.batch', '=', before)),
-            ]),
-          );
+          .where(hasBatch(number, before));
         return db
           .insertInto('batches')
           .columns(['number', 'batch'])
@@ -192,17 +193,24 @@ export function instanceStatements({ builder: db, hasSeveralWriters }: Pick<Dial
     ),
 
     /**
-     * Moves the right to commit to a new connection, as long as the process has it: what the earlier one still has to read commits nothing.
-     * Writes, so that it waits until earlier writes are durable.
+     * Moves the right to commit to a new connection, as long as the process has it and the database has its last batch: what the earlier
+     * one still has to read commits nothing. Writes, so that it waits until earlier writes are durable.
      */
-    returnTo: statement<OwnRow & OwnConnection & { checked_at_ms: number }, never>(
+    returnTo: statement<OwnRow & OwnConnection & { checked_at_ms: number; before: number | null }, never>(
       'instances_return_to',
-      ({ number, token, checked_at_ms, backend_pid, backend_started, timeline, is_synchronous }) =>
+      ({ number, token, checked_at_ms, backend_pid, backend_started, timeline, is_synchronous, before }) =>
         db
           .updateTable('instances')
           .set({ checked_at_ms, backend_pid, backend_started, timeline, is_synchronous })
           .where('number', '=', number)
-          .where('token', '=', token),
+          .where('token', '=', token)
+          .where(hasBatch(number, before)),
+    ),
+
+    /** Notes whether the commits of an instance wait for a standby. Once this one has waited, the standby has all before it too. */
+    setSynchronous: statement<{ number: number; is_synchronous: number }, never>(
+      'instances_set_synchronous',
+      ({ number, is_synchronous }) => db.updateTable('instances').set({ is_synchronous }).where('number', '=', number),
     ),
 
     /** Removes the token of the process that used the database alone. Does nothing if another one has recorded itself. */

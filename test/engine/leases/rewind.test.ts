@@ -9,7 +9,7 @@ import { openStore } from '../../../src/storage/open-store.js';
 import { restore } from '../../../src/storage/restore.js';
 import { noFiles } from '../../support/no-files.js';
 import { startPostgres, type TestPostgres } from '../../support/postgres.js';
-import { runSql } from '../../support/postgres-pair.js';
+import { runSql, startPostgresPair } from '../../support/postgres-pair.js';
 import { anAttempt, aTransaction, silentLog } from '../../support/stored-samples.js';
 import { waitFor } from '../../support/wait-for.js';
 
@@ -200,6 +200,61 @@ describe('an instance that did not return after a failover', () => {
         assert.equal(a.sharing.rewind() !== null, isHeld);
       });
 });
+
+it('after a failover nothing is signed before each instance whose commits waited for no standby has returned', async (test) => {
+  const databaseUrl = await server.newDatabase();
+  const a = await join(test, databaseUrl);
+  await a.insert('one');
+  const attempt = () => a.store.commit([a.store.change.insertAttempt(anAttempt({ transactionId: 'one' }))]);
+  const [now] = await runSql<{ timeline: number }>(databaseUrl, timelineOf);
+  await leaveGone(databaseUrl, (now?.timeline ?? 1) - 1, false);
+  // Before the next look, too.
+  await assert.rejects(attempt());
+  assert.deepEqual(await runSql(databaseUrl, 'select hash from attempts'), []);
+  const hold =
+    /^the database failed over, and instance 77 \(process 1 on host gone\), which may still work with the earlier server, has not returned/;
+  await waitFor('it to say so', async () => (hold.test(a.sharing.hold() ?? '') ? true : undefined));
+  await waitFor('it to end its work', async () => (a.isWorking() ? undefined : true));
+  await assert.rejects(attempt(), SigningHeldError);
+  await runSql(databaseUrl, 'update instances set timeline = timeline + 1 where number = 77');
+  await waitFor('it to work again', async () => (a.isWorking() ? true : undefined));
+  await attempt();
+  assert.equal(a.sharing.rewind(), null);
+});
+
+it('an instance whose commits the database lacks does not count as returned', async (test) => {
+  const databaseUrl = await server.newDatabase();
+  const [a, b] = [await join(test, databaseUrl), await join(test, databaseUrl)];
+  await b.insert('before');
+  const own = `number = ${b.sharing.ownId()}`;
+  // As a standby that lags has it: an earlier server, and none of its last batches.
+  await runSql(databaseUrl, `update instances set timeline = timeline - 1, is_synchronous = 0 where ${own}`);
+  await runSql(databaseUrl, `delete from batches where ${own}`);
+  await runSql(
+    databaseUrl,
+    `select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and datname = current_database()`,
+  );
+  await untilHeld(a, b);
+  const states = await runSql(databaseUrl, `select timeline from instances where ${own}`);
+  const [now] = await runSql<{ timeline: number }>(databaseUrl, timelineOf);
+  assert.ok(states.length === 0 || Number((states[0] as { timeline: number }).timeline) < (now?.timeline ?? 0));
+});
+
+for (const [name, isSynchronous] of [
+  ['an instance notes that its commits wait for no standby any more', false],
+  ['an instance notes that its commits wait for a standby again', true],
+] as const)
+  it(name, async (test) => {
+    const pair = isSynchronous ? await startPostgresPair() : null;
+    test.after(() => pair?.stop());
+    const databaseUrl = pair?.url ?? (await server.newDatabase());
+    const a = await join(test, databaseUrl);
+    const own = `number = ${a.sharing.ownId()}`;
+    // As if the setting of the server had changed since it connected.
+    await runSql(databaseUrl, `update instances set is_synchronous = ${Number(!isSynchronous)} where ${own}`);
+    const state = `select number from instances where ${own} and is_synchronous = ${Number(isSynchronous)}`;
+    await waitFor('it to be noted', async () => (await runSql(databaseUrl, state))[0]);
+  });
 
 it('an instance that returns some time after a failover holds nobody', async (test) => {
   const databaseUrl = await server.newDatabase();
