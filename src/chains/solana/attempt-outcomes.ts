@@ -50,6 +50,8 @@ const blocksUntilUnknown = 216_000n;
 const blocksPerHead = 384;
 /** The proof of an attempt whose blocks are over takes about 32 slots, and longer only if many are searched. */
 const doubtedAfterMs = 60_000;
+/** A transaction is usually in a block within seconds. After this time another endpoint is asked as well. */
+const unseenForMs = 15_000;
 /** The blocks of attempts whose death is proved in one call. */
 const maxBlocksTogether = 960n;
 type Landed = Extract<AttemptOutcome, { readonly kind: 'landed' }>;
@@ -76,6 +78,7 @@ export function createAttemptOutcomes({ rpc, positions, clock, log, networkName 
   const provers = (['head', 'another'] as const).map((first): Prover => ({ first, absence: createAbsence(rpc, log, networkName, first) }));
   const doubts = createDenials(clock, doubtedAfterMs);
   const lone = createLoneProofs(clock);
+  const unseenSince = createDenials(clock, unseenForMs);
   const results = createFinalResults({ rpc, positions, clock, log, networkName });
   let loggedCause = '';
 
@@ -182,6 +185,14 @@ export function createAttemptOutcomes({ rpc, positions, clock, log, networkName 
     }
   }
 
+  /** Asks another endpoint than the head's, which may never show what is in its own blocks. */
+  async function askAnother(attempts: readonly SolanaAttempt[], outcomes: Map<string, AttemptOutcome>): Promise<void> {
+    const answeredBy = new Set<number>();
+    const call = questions.statuses(signaturesOf(attempts), false, rpc.newestNumber());
+    const statuses = await rpc.ask(call, { first: 'another', answeredBy });
+    await takeStatuses(attempts, statuses, { withHistory: false, answeredBy }, outcomes);
+  }
+
   /** Logs that no node can search. The attempts stay open, and the failure must not stop other tasks. */
   function logFailure(error: unknown): void {
     if (!isUnavailable(error)) throw error;
@@ -201,7 +212,10 @@ export function createAttemptOutcomes({ rpc, positions, clock, log, networkName 
           await takeStatuses(some, statuses, { withHistory: false, answeredBy }, outcomes);
         }),
       );
-      const unseen = attempts.filter(({ hash }) => outcomes.get(hash)?.kind === 'open');
+      const isUnseen = ({ hash }: SolanaAttempt): boolean => outcomes.get(hash)?.kind === 'open';
+      const late = rpc.isSingle() ? [] : attempts.filter((attempt) => isUnseen(attempt) && unseenSince.isLong(attempt.hash));
+      for (const some of chunksOf(late)) await askAnother(some, outcomes).catch(logFailure);
+      const unseen = attempts.filter(isUnseen);
       if (unseen.length > 0) await search(unseen, outcomes).catch(logFailure);
       return outcomes;
     },
@@ -228,9 +242,10 @@ function landed({ hash, fields }: SolanaAttempt, { slot, error }: SignatureStatu
 async function searchAgain(rpc: Rpc, attempts: readonly SolanaAttempt[], answeredBy: ReadonlySet<number>): Promise<Statuses> {
   const search = questions.statuses(signaturesOf(attempts), true, rpc.newestNumber());
   let hasHistory = false;
+  // Words that are not known are no answer, so the next endpoint is asked.
   const isAboutNode = (error: NodeError): boolean => {
     hasHistory ||= error.code !== noHistoryCode;
-    return error.isAboutNode;
+    return true;
   };
   try {
     return await rpc.call(search, { first: { otherThan: answeredBy }, unanimous: 'all', isAboutNode });

@@ -135,9 +135,20 @@ export function createFinalResults({ rpc, positions, clock, log, networkName }: 
     return block === null ? null : block.contains(signature);
   }
 
+  /** True if the endpoint shows the transaction with this result where it is asked for it by itself, and its final block holds it there. */
+  async function showsOtherwise(by: number, signature: string, status: SignatureStatus): Promise<boolean> {
+    const [shown, isHeld] = await Promise.all([
+      rpc.call(questions.transaction(signature), { first: { only: by } }).catch(() => null),
+      isInBlock(by, signature, status.slot),
+    ]);
+    return shown !== null && shown.slot === status.slot && isAlike(shown, status) && isHeld === true;
+  }
+
   /** True if the endpoint of `wrong` contradicts itself about the attempt, and the blocks of both hold it where `right` says. */
   async function isRefuted(signature: string, wrong: Word, right: Word): Promise<boolean> {
-    if (wrong.status === null || right.status?.isFinal !== true || !isAlike(wrong.status, right.status)) return false;
+    if (right.status?.isFinal !== true) return false;
+    if (wrong.status === null) return showsOtherwise(wrong.by, signature, right.status);
+    if (!isAlike(wrong.status, right.status)) return false;
     const [own, other, others] = await Promise.all([
       isInBlock(wrong.by, signature, wrong.status.slot),
       isInBlock(wrong.by, signature, right.status.slot),
@@ -203,6 +214,6 @@ function isSame(one: SignatureStatus, other: SignatureStatus): boolean {
   return one.slot === other.slot && isAlike(one, other);
 }
 
-function isAlike(one: SignatureStatus, other: SignatureStatus): boolean {
+function isAlike(one: Pick<SignatureStatus, 'error'>, other: Pick<SignatureStatus, 'error'>): boolean {
   return (one.error === null) === (other.error === null);
 }

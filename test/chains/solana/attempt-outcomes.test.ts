@@ -332,6 +332,13 @@ describe('outcome of an attempt', () => {
       );
     }
     assert.equal(await outcomeBy(test, [solana.url, without.url], dropped), 'dead');
+    const odd = await startAltered(test, solana.url, (call) => (isSearch(call) ? { error: { code: -32099, message: 'Ask later' } } : null));
+    const second = await solana.addNode();
+    for (const urls of [
+      [odd.url, solana.url, second.url],
+      [solana.url, odd.url, second.url],
+    ])
+      assert.equal(await outcomeBy(test, urls, dropped), 'dead', 'words that are not known keep two others from nothing');
     for (const blocksBehind of [1, 8, 30]) {
       lagging.condition.blocksBehind = blocksBehind;
       assert.equal(await outcomeBy(test, [solana.url, lagging.url], dropped), 'dead', `the second is always ${blocksBehind} blocks behind`);

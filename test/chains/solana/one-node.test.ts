@@ -160,6 +160,28 @@ describe('the word of one Solana node', () => {
     assert.equal(outcome.receipt.blockNumber, slot);
   });
 
+  for (const [what, showsItself, end] of [
+    ['is final by the result that its own answers about the transaction show', true, true],
+    ['is disputed if it does not show the transaction at all', false, false],
+  ] as const)
+    it(`the word of one Solana node: a result that the node of the head never shows ${what}`, async (test) => {
+      const { solana, payer, sent, advance } = await startSolanaChain(test);
+      const attempt = await sent({ instructions: [transferInstruction(payer, to, 5n)] });
+      await advance();
+      const lie: Altered = ({ method }, answer: { readonly result: { readonly context: object } }) => {
+        if (method === 'getTransaction') return showsItself ? null : { result: null };
+        return method === 'getSignatureStatuses' ? { result: { context: answer.result.context, value: [null] } } : null;
+      };
+      const { chain, pass } = await chainWith(test, solana.url, payer, lie as Altered);
+      await advance(40);
+      await chain.head();
+      assert.equal((await outcomeIn(chain, attempt))?.kind, 'open');
+      pass(15_000);
+      const outcome = await outcomeIn(chain, attempt);
+      assert.ok(outcome?.kind === 'landed');
+      assert.deepEqual([outcome.isFinal, outcome.isDisputed === true], [end, !end]);
+    });
+
   it('the word of one Solana node: a result that another node contradicts is disputed', async (test) => {
     const { solana, payer, sent, advance } = await startSolanaChain(test);
     const attempt = await sent({ instructions: [transferInstruction(payer, to, 5n)] });

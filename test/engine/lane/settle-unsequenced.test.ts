@@ -34,6 +34,7 @@ async function settledBy(
   seen: Transaction,
   current = seen,
   newer: readonly Attempt[] = [],
+  counts = { resends: 0 },
 ): Promise<readonly Transaction[]> {
   const written: Transaction[] = [];
   const open = (transaction: Transaction, attempts: readonly Attempt[] = [attempt]): OpenTransaction => ({ transaction, attempts });
@@ -43,10 +44,13 @@ async function settledBy(
       minable: () => [],
       stateOf: () => ({ isDead: false, takenAtMs: 2 }),
       tracked: () => undefined,
+      forgetTaken() {
+        counts.resends += 1;
+      },
     },
     numbers: { onChain: 0n },
     chain: { sequence: {}, unsequenced: { whyEndless: () => null } },
-    deps: { clock: { nowMs: () => 2, elapsedMs: () => 2 } },
+    deps: { clock: { nowMs: () => 5_000, elapsedMs: () => 5_000 } },
     records: {
       async move(_: string, decide: Decide) {
         const move = await decide(open(current, [attempt, ...newer]));
@@ -93,4 +97,13 @@ it('settle: the record says that nodes do not agree on the result, or on the exp
   const once = 'waiting: its attempts have expired, as the only RPC node shows; goes on when the node shows that again, after 4 minutes';
   assert.deepEqual(await reasonsBy({ kind: 'open', isProvedOnce: true }, given), [['submitted', once]]);
   assert.deepEqual(await reasonsBy({ kind: 'open' }, given), []);
+});
+
+it('settle: an attempt that should have expired is not broadcast again, so that the record goes on to say what it waits for', async () => {
+  const counts = { resends: 0 };
+  await settledBy({ kind: 'open' }, submitted, submitted, [], counts);
+  assert.equal(counts.resends, 1);
+  await settledBy({ kind: 'open', isDoubted: true }, submitted, submitted, [], counts);
+  await settledBy({ kind: 'open', isProvedOnce: true }, submitted, submitted, [], counts);
+  assert.equal(counts.resends, 1);
 });

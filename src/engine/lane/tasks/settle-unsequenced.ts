@@ -99,9 +99,10 @@ async function settleOne(
     );
   } else if (isOpen) {
     if (await endRefused(lane, seen)) return;
-    resend(lane, seen);
     const why = isProvedOnce ? expiryProvedOnce : isDoubted ? expiryDoubted : null;
-    if (why !== null) await lane.records.move(seen.transaction.id, ({ transaction }) => waitsFor(transaction, why));
+    // No node mines what has expired, and the answer to another broadcast would hide the reason.
+    if (why === null) resend(lane, seen);
+    else await lane.records.move(seen.transaction.id, ({ transaction }) => waitsFor(transaction, why));
   } else if (isUnknown) {
     await giveUp(lane, head, seen);
   } else if (seen.attempts.every((attempt) => lane.transactions.stateOf(attempt)?.isDead === true)) {
