@@ -1,7 +1,9 @@
 import { sql } from 'kysely';
+import type { Member } from '../../src/core/ports/shared-database.js';
 import { isFinal } from '../../src/core/records/transaction.js';
 import { BoundChange } from '../../src/storage/sql/bound-change.js';
 import { statement } from '../../src/storage/sql/statement.js';
+import { type AttemptRow, attemptColumns } from '../../src/storage/statements/attempts.js';
 import type { Plant } from './plants.js';
 import { seam } from './seam.js';
 
@@ -142,6 +144,32 @@ const unnoticedRewind = seam(() => import('../../src/storage/postgres/own-record
   },
 });
 
+const withoutTimeline = (members: readonly Member[]) => members.map((member) => ({ ...member, timeline: null }));
+
+/** No instance waits for others after a failover, or takes one that does not return for lost. */
+const forgottenFailover = [
+  seam(() => import('../../src/engine/leases/gone-instances.js'), {
+    createGoneInstances: (original) => (deps) => {
+      const gone = original(deps);
+      return { ...gone, judge: (members) => gone.judge(withoutTimeline(members)) };
+    },
+  }),
+  seam(() => import('../../src/engine/leases/signing-hold.js'), {
+    createSigningHold: (original) => (deps) => {
+      const hold = original(deps);
+      return { ...hold, note: (look, askedAtMs) => hold.note({ ...look, members: withoutTimeline(look.members) }, askedAtMs) };
+    },
+  }),
+  seam(() => import('../../src/storage/statements/attempts.js'), {
+    attemptStatements: (original) => (db) => ({
+      ...original(db),
+      insert: statement<AttemptRow, never>('attempts_insert', (values) =>
+        db.insertInto('attempts').values(Object.fromEntries(attemptColumns.map((column) => [column, values[column]])) as never),
+      ),
+    }),
+  }),
+];
+
 /** The faults of several instances on one database. */
 export const instancePlants: readonly Plant[] = [
   {
@@ -262,7 +290,7 @@ export const instancePlants: readonly Plant[] = [
   {
     name: 'instances: a rewind is not noticed',
     instances: 3,
-    seams: [unnoticedRewind],
+    seams: [unnoticedRewind, ...forgottenFailover],
     faults: ['rewind', 'burst', 'lost connections'],
   },
 ];
