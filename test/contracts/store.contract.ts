@@ -110,6 +110,10 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
       sentAtMs: 1_763_600_000_001,
       confirmedAtMs: 1_763_600_000_002,
       validUntilMs: 8_640_000_000_000_000,
+      approval: {
+        ...{ ruleId: 'large', required: 10, senders: ['shop', 'bootstrap'], expiresAtMs: 8_640_000_000_000_000 },
+        ...{ given: [{ apiKeyId: 'boss', atMs: 1_763_600_000_001 }], rejected: { apiKeyId: 'clerk', atMs: 1_763_600_000_002 } },
+      },
       revision: 9_007_199_254_740_000,
     });
     const first = anAttempt({ transactionId: 'full', nonce: 2n ** 64n - 1n });

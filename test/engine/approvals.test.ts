@@ -4,7 +4,7 @@ import type { Chain } from '../../src/core/ports/chain/chain.js';
 import type { Store } from '../../src/core/ports/store/store.js';
 import { onNetwork } from '../../src/core/records/on-network.js';
 import { laneOf, type RelayerPolicies } from '../../src/core/records/relayer.js';
-import type { EvmRule } from '../../src/core/records/spending-rule.js';
+import type { EvmRule, PartRule } from '../../src/core/records/spending-rule.js';
 import type { TransactionView } from '../../src/core/records/transaction.js';
 import { cancelTransaction } from '../../src/core/transaction/cancel-transaction.js';
 import { approveTransaction, rejectTransaction } from '../../src/core/transaction/decide-approval.js';
@@ -15,9 +15,11 @@ import { systemTimers } from '../../src/core/work/timers.js';
 import { createRemoteLane } from '../../src/engine/lane/remote-lane.js';
 import { openStore } from '../../src/storage/open-store.js';
 import { type Anvil, startAnvil } from '../support/anvil.js';
-import { type EvmRig, startEvmRig, untilReason } from '../support/engine-rig.js';
+import { type EngineRig, type EvmRig, startEvmRig, startSolanaRig, startStellarRig, untilReason } from '../support/engine-rig.js';
 import { wanted } from '../support/evm.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
+import { solanaKey, transferInstruction } from '../support/solana.js';
+import { payment, stellarKey } from '../support/stellar.js';
 import { silentLog } from '../support/stored-samples.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 import { waitFor } from '../support/wait-for.js';
@@ -171,6 +173,44 @@ describe('approvals in a lane', () => {
     assert.equal(transaction.statusReason, 'not approved in time: it has 1 of 2 approvals');
     assert.deepEqual(drafts, []);
   });
+});
+
+const part: PartRule = {
+  ...{ id: 'any', effect: 'allow', kinds: null, calls: null, to: null, assets: null, maxAmount: null, apiKeyIds: null, limits: [] },
+  ...{ approvals: null, approvalMs: null },
+};
+const partRules: readonly PartRule[] = [
+  { ...part, id: 'small', maxAmount: 5_000_000n },
+  { ...part, id: 'large', effect: 'approve', approvals: 2, approvalMs: minuteMs },
+];
+
+/** Starts a network whose transactions have parts, and returns what pays an amount there. */
+const networks: Readonly<Record<string, () => Promise<{ readonly rig: EngineRig; pay(amount: bigint): Promise<TransactionView> }>>> = {
+  async Stellar() {
+    const receiver = stellarKey().address;
+    const folder = await temporaryFolder();
+    const rig = await startStellarRig({ folder, accounts: { [receiver]: 100_000_000n }, policies: { rules: partRules } });
+    return { rig, pay: (amount) => rig.send({ operations: [payment(receiver, amount)] }) };
+  },
+  async Solana() {
+    const rig = await startSolanaRig({ folder: await temporaryFolder(), policies: { rules: partRules } });
+    const receiver = solanaKey().address;
+    return { rig, pay: (amount) => rig.send({ instructions: [transferInstruction(rig.key.address, receiver, amount)] }) };
+  },
+};
+
+describe('approvals on networks whose transactions have parts', () => {
+  for (const [name, startNetwork] of Object.entries(networks)) {
+    it(`what waits for them is not signed, and delays nothing: ${name}`, async (test) => {
+      const { rig, pay } = await startNetwork();
+      test.after(() => rig.stop());
+      const { id } = (await pay(9_000_000n)).transaction;
+      await rig.untilWithBlocks((await pay(5_000_000n)).transaction.id, 'confirmed');
+      assert.deepEqual([(await rig.view(id)).transaction.statusReason, (await rig.attempts(id)).length], [needs(0), 0]);
+      for (const key of ['boss', 'bootstrap']) await approveTransaction(rig.deps, rig.relayer, id, by(key));
+      await rig.untilWithBlocks(id, 'confirmed');
+    });
+  }
 });
 
 /** The decisions that race about a transaction that one key has approved, of two. */

@@ -3,6 +3,9 @@ import type { SecretBox } from '../ports/secret-box.js';
 import type { Definition } from '../records/definition.js';
 import type { NetworkType, RpcUrl } from '../records/network.js';
 import { defaultPolicies, type Relayer, type RelayerPolicies } from '../records/relayer.js';
+import type { RuleApprovals } from '../records/spending-rule.js';
+
+const noApprovals: RuleApprovals = { approvals: null, approvalMs: null };
 
 /** The content of a relayer's definition; its RPC URLs are sealed beside it. */
 interface Content {
@@ -35,7 +38,8 @@ export function definitionFromRelayer(
 /** Reads a relayer from a definition that has content. Throws if its RPC URLs were sealed under another key. */
 export function storedRelayerFrom(secretBox: Pick<SecretBox, 'open'>, definition: Definition): StoredRelayer {
   const content = definition.content as Content;
-  // A policy that is newer than the definition has its default.
-  const policies = { ...defaultPolicies[content.networkType], ...content.policies } as RelayerPolicies;
+  // A policy that is newer than the definition has its default, and so has a field of a rule.
+  const rules = content.policies.rules?.map((rule) => ({ ...noApprovals, ...rule })) ?? null;
+  const policies = { ...defaultPolicies[content.networkType], ...content.policies, rules } as RelayerPolicies;
   return { ...content, policies, id: definition.id, customRpcUrls: urlsOf(secretBox, definition) };
 }

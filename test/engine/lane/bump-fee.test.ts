@@ -40,3 +40,40 @@ it('fee bump: unsequenced transactions that are refused one at each head do not 
   assert.deepEqual([...new Set(asked)], ids);
   assert.equal(asked.length, 48);
 });
+
+it('fee bump: policies are asked whether they forbid content that was approved, or that needed no approval', async () => {
+  const given = [{ apiKeyId: 'boss', atMs: 1 }];
+  const approval = { ruleId: 'large', required: 1, senders: [], given, rejected: null, expiresAtMs: 9 };
+  const all = [approval, null].map((one, index): OpenTransaction => {
+    const attempt = anAttempt({ transactionId: `t${index}`, nonce: null, hash: `t${index}` });
+    const transaction = aTransaction({ id: `t${index}`, status: 'submitted', liveVersion: 1, sentAtMs: 1, approval: one });
+    return { transaction, attempts: [attempt] };
+  });
+  const asked: boolean[] = [];
+  const relayer = { policies: {} };
+  const lane = {
+    relayer: () => relayer,
+    transactions: {
+      minable: () => [],
+      unsequenced: () => all,
+      stateOf: () => ({ isUnderpriced: true, takenAtMs: null, obstacle: null }),
+      noteWaiting: () => ({ head: 0, ms: 0 }),
+    },
+    numbers: { onChain: 0n },
+    heads: { count: 9, settled: null },
+    chain: {
+      unsequenced: { replacement: 'outbid', excludes: () => false },
+      whyForbidden: (_content: unknown, _relayer: unknown, isApproved: boolean) => {
+        asked.push(isApproved);
+        return null;
+      },
+    },
+    deps: { clock: { nowMs: () => 2, elapsedMs: () => 60_000 }, database: { timeMs: () => null } },
+    records: { move: async () => null },
+  } as unknown as LaneContext;
+  const sequence = {
+    bumpFee: async () => ({ refused: 'above_cap', sentence: 'fee not increased', lasting: false }),
+  } as unknown as Sequence;
+  await createFeeBumper(lane, sequence)();
+  assert.deepEqual(asked, [true, false]);
+});

@@ -5,7 +5,7 @@ import type { Unsequenced } from '../../../src/core/ports/chain/slots.js';
 import type { Decide } from '../../../src/core/ports/lanes.js';
 import type { Attempt, MinedAt, OpenTransaction, Transaction } from '../../../src/core/records/transaction.js';
 import type { LaneContext } from '../../../src/engine/lane/lane-context.js';
-import { settleUnsequenced } from '../../../src/engine/lane/tasks/settle-unsequenced.js';
+import { settleUnsequenced, signAgain } from '../../../src/engine/lane/tasks/settle-unsequenced.js';
 import { anAttempt, aTransaction } from '../../support/stored-samples.js';
 
 const attempt = anAttempt({ transactionId: 't', nonce: null });
@@ -106,4 +106,31 @@ it('settle: an attempt that should have expired is not broadcast again, so that 
   await settledBy({ kind: 'open', isDoubted: true }, submitted, submitted, [], counts);
   await settledBy({ kind: 'open', isProvedOnce: true }, submitted, submitted, [], counts);
   assert.equal(counts.resends, 1);
+});
+
+it('settle: what is signed again is approved if it was, and a queued replacement is not', async () => {
+  const given = [{ apiKeyId: 'boss', atMs: 1 }];
+  const approval = { ruleId: 'large', required: 1, senders: [], given, rejected: null, expiresAtMs: 9 };
+  const approved: Transaction = { ...submitted, approval };
+  const asked: unknown[] = [];
+  const relayer = { paused: false, disabledReason: null, policies: {} };
+  const lane = {
+    relayer: () => relayer,
+    loops: { isStopped: () => false },
+    heads: { settled: null },
+    funds: { readFree: async () => ({ free: 10n ** 30n }) },
+    transactions: { inFlightCount: () => 1, tracked: () => undefined },
+    chain: {
+      async draft({ isApproved }: { readonly isApproved?: boolean }) {
+        asked.push(isApproved);
+        return { refused: 'above_cap', sentence: 'too much', lasting: false };
+      },
+    },
+    deps: { clock: { nowMs: () => 2, elapsedMs: () => 2 }, database: { timeMs: () => null } },
+    records: { move: async () => null },
+  } as unknown as LaneContext;
+  const head = { number: 9n, hash: '9', timestampMs: 0 };
+  for (const transaction of [approved, { ...approved, queued: approved.content }, submitted])
+    await signAgain(lane, [{ open: { transaction, attempts: [attempt] }, why: 'dead' }], head);
+  assert.deepEqual(asked, [true, false, false]);
 });
