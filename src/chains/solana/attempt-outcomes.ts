@@ -1,5 +1,5 @@
 import { DomainError } from '../../core/errors/errors.js';
-import { isUnavailable } from '../../core/errors/unavailable.js';
+import { isUnavailable, nullIfUnavailable } from '../../core/errors/unavailable.js';
 import type { AttemptOutcome } from '../../core/ports/chain/outcomes.js';
 import type { SolanaAttemptFields } from '../../core/records/solana.js';
 import type { DurationClock } from '../../core/work/clock.js';
@@ -10,11 +10,12 @@ import type { Rpc } from '../rpc/rpc.js';
 import { type Absence, blocksOf, createAbsence, type SolanaAttempt } from './absence.js';
 import type { ReadBudget } from './block-contents.js';
 import { noHistoryCode } from './dialect.js';
-import { createFinalResults, type Final, type FinalReading } from './final-results.js';
+import { createFinalResults } from './final-results.js';
 import { blocksCall, hasEveryBlock } from './history.js';
 import { createLoneProofs } from './lone-proofs.js';
 import type { Positions } from './positions.js';
-import { type BlockPosition, maxSlotsAhead, maxStatuses, questions, type SignatureStatus, type Statuses } from './questions.js';
+import { type BlockPosition, maxSlotsAhead, maxStatuses, questions, type Statuses } from './questions.js';
+import { chunksOf, createShownOutcomes, signaturesOf } from './shown-outcomes.js';
 
 /** Reads the outcomes of attempts. */
 export interface AttemptOutcomes {
@@ -50,11 +51,8 @@ const blocksUntilUnknown = 216_000n;
 const blocksPerHead = 384;
 /** The proof of an attempt whose blocks are over takes about 32 slots, and longer only if many are searched. */
 const doubtedAfterMs = 60_000;
-/** A transaction is usually in a block within seconds. After this time another endpoint is asked as well. */
-const unseenForMs = 15_000;
 /** The blocks of attempts whose death is proved in one call. */
 const maxBlocksTogether = 960n;
-type Landed = Extract<AttemptOutcome, { readonly kind: 'landed' }>;
 
 const dead: AttemptOutcome = { kind: 'dead', sentence: 'its blockhash expired before a block included it' };
 
@@ -78,8 +76,8 @@ export function createAttemptOutcomes({ rpc, positions, clock, log, networkName 
   const provers = (['head', 'another'] as const).map((first): Prover => ({ first, absence: createAbsence(rpc, log, networkName, first) }));
   const doubts = createDenials(clock, doubtedAfterMs);
   const lone = createLoneProofs(clock);
-  const unseenSince = createDenials(clock, unseenForMs);
   const results = createFinalResults({ rpc, positions, clock, log, networkName });
+  const shown = createShownOutcomes({ rpc, results, clock, onShown: lone.forget });
   let loggedCause = '';
 
   /** Searches the history of a node; null if nodes keep none. */
@@ -104,7 +102,7 @@ export function createAttemptOutcomes({ rpc, positions, clock, log, networkName 
       const answeredBy = new Set<number>();
       const known = await inHistory(some, answeredBy);
       for (const { hash, fields } of some) if (isLongOver(fields, head)) outcomes.set(hash, { kind: 'unknown' });
-      if (known !== null) await takeStatuses(some, known, { withHistory: true, answeredBy }, outcomes);
+      if (known !== null) await shown.take(some, known, { withHistory: true, answeredBy }, outcomes);
       if (known === null) continue;
       for (const prover of provers) {
         const isAsked = (one: SolanaAttempt): boolean => prover.first === 'head' || (!rpc.isSingle() && doubted.has(one));
@@ -147,50 +145,17 @@ export function createAttemptOutcomes({ rpc, positions, clock, log, networkName 
       else if (statuses.slot >= finalized.slot && statuses.value[at] === null) proved.push(attempt);
     }
     if (proved.length === 0) return;
-    const second = await searchAgain(rpc, proved, answeredBy);
     // A node that lags behind the proof may not have the attempt's block yet.
-    if (second.slot < finalized.slot) return;
-    const denials = await denialsOf(rpc, new Set(proved.map(({ fields }) => fields.recentBlockhash)), answeredBy);
+    const second = await firstOfOthers(answeredBy, searchAgain(rpc, proved), ({ slot }) => slot >= finalized.slot);
+    if (second === null) return;
+    const denials = await denialsOf(rpc, proved, answeredBy);
     for (const [at, { hash, fields }] of proved.entries()) {
       const deniedAt = denials.get(fields.recentBlockhash);
-      // A node that has seen the blockhash denies it only once it has expired; it may be some slots behind the node that gave the proof.
-      const isExpired = deniedAt !== undefined && deniedAt >= fields.sinceSlot + maxSlotsAhead;
       // Later than the blocks of the proof, the attempt can be in one that was final only at the denial.
-      if (second.value[at] !== null || !isExpired || second.slot < deniedAt) continue;
+      const isDenied = deniedAt !== undefined && deniedAt >= fields.sinceSlot + maxSlotsAhead;
+      if (second.value[at] !== null || !isDenied || second.slot < deniedAt) continue;
       outcomes.set(hash, !rpc.isSingle() || lone.take(hash) ? dead : { kind: 'open', isProvedOnce: true });
     }
-  }
-
-  /** Takes in what an endpoint shows. What it calls final is read again at another one. */
-  async function takeStatuses(
-    attempts: readonly SolanaAttempt[],
-    { value }: Statuses,
-    reading: Pick<FinalReading, 'withHistory' | 'answeredBy'>,
-    outcomes: Map<string, AttemptOutcome>,
-  ): Promise<void> {
-    const final: Final[] = [];
-    for (const [at, attempt] of attempts.entries()) {
-      const status = value[at] ?? null;
-      if (status === null) continue;
-      lone.forget(attempt.hash);
-      outcomes.set(attempt.hash, landed(attempt, status, null));
-      if (status.isFinal) final.push({ attempt, slot: status.slot, status });
-    }
-    if (final.length === 0) return;
-    const confirmed = await results.confirm({ final, ...reading });
-    for (const { attempt, status } of final) {
-      const result = confirmed.get(attempt.hash);
-      if (result === 'disputed') outcomes.set(attempt.hash, { ...landed(attempt, status, null), isDisputed: true });
-      else if (result !== undefined) outcomes.set(attempt.hash, landed(attempt, result.status, result.feePaid));
-    }
-  }
-
-  /** Asks another endpoint than the head's, which may never show what is in its own blocks. */
-  async function askAnother(attempts: readonly SolanaAttempt[], outcomes: Map<string, AttemptOutcome>): Promise<void> {
-    const answeredBy = new Set<number>();
-    const call = questions.statuses(signaturesOf(attempts), false, rpc.newestNumber());
-    const statuses = await rpc.ask(call, { first: 'another', answeredBy });
-    await takeStatuses(attempts, statuses, { withHistory: false, answeredBy }, outcomes);
   }
 
   /** Logs that no node can search. The attempts stay open, and the failure must not stop other tasks. */
@@ -209,29 +174,34 @@ export function createAttemptOutcomes({ rpc, positions, clock, log, networkName 
         chunksOf(attempts).map(async (some) => {
           const answeredBy = new Set<number>();
           const statuses = await rpc.ask(questions.statuses(signaturesOf(some), false, rpc.newestNumber()), { answeredBy });
-          await takeStatuses(some, statuses, { withHistory: false, answeredBy }, outcomes);
+          await shown.take(some, statuses, { withHistory: false, answeredBy }, outcomes);
         }),
       );
-      const isUnseen = ({ hash }: SolanaAttempt): boolean => outcomes.get(hash)?.kind === 'open';
-      const late = rpc.isSingle() ? [] : attempts.filter((attempt) => isUnseen(attempt) && unseenSince.isLong(attempt.hash));
-      for (const some of chunksOf(late)) await askAnother(some, outcomes).catch(logFailure);
-      const unseen = attempts.filter(isUnseen);
-      if (unseen.length > 0) await search(unseen, outcomes).catch(logFailure);
+      await shown.askLate(attempts, outcomes).catch(logFailure);
+      const open = attempts.filter(({ hash }) => outcomes.get(hash)?.kind === 'open');
+      if (open.length > 0) await search(open, outcomes).catch(logFailure);
       return outcomes;
     },
   };
 }
 
-/** An attempt in a block. `feePaid`: as its block shows it; null: it is not final, and the message implies its fee. */
-function landed({ hash, fields }: SolanaAttempt, { slot, error }: SignatureStatus, feePaid: bigint | null): Landed {
-  const isFinal = feePaid !== null;
-  const facts = { gasUsed: null, feePaid: feePaid ?? fields.feeLamports, returnValueXdr: null };
-  // A status does not name its block, so the slot replaces the hash.
-  return {
-    kind: 'landed',
-    isFinal,
-    receipt: { hash, blockNumber: slot, blockHash: slot.toString(), succeeded: error === null, facts },
-  };
+/** Asks an endpoint that is none of these, and adds it to them. */
+type AskOther<T> = (asked: Set<number>) => Promise<T>;
+
+/**
+ * Asks the endpoints that did not give the proof, one after the other, until an answer is enough: one that always lags must not keep
+ * another one from its word. A single endpoint answers itself, once. Null: no answer is enough. Throws `NODE_UNAVAILABLE` if none answers.
+ */
+async function firstOfOthers<T>(answeredBy: ReadonlySet<number>, ask: AskOther<T>, isEnough: (answer: T) => boolean): Promise<T | null> {
+  const asked = new Set(answeredBy);
+  const first = await ask(asked);
+  if (isEnough(first)) return first;
+  for (let before = answeredBy.size; asked.size > before; ) {
+    before = asked.size;
+    const next = await ask(asked).catch(nullIfUnavailable);
+    if (next !== null && isEnough(next)) return next;
+  }
+  return null;
 }
 
 /**
@@ -239,7 +209,7 @@ function landed({ hash, fields }: SolanaAttempt, { slot, error }: SignatureStatu
  * says that it keeps no history, the same endpoint answers again, as a single one does. Throws `NODE_UNAVAILABLE` if none answers and one
  * fails otherwise: it may have the attempt.
  */
-async function searchAgain(rpc: Rpc, attempts: readonly SolanaAttempt[], answeredBy: ReadonlySet<number>): Promise<Statuses> {
+function searchAgain(rpc: Rpc, attempts: readonly SolanaAttempt[]): AskOther<Statuses> {
   const search = questions.statuses(signaturesOf(attempts), true, rpc.newestNumber());
   let hasHistory = false;
   // Words that are not known are no answer, so the next endpoint is asked.
@@ -247,30 +217,41 @@ async function searchAgain(rpc: Rpc, attempts: readonly SolanaAttempt[], answere
     hasHistory ||= error.code !== noHistoryCode;
     return true;
   };
-  try {
-    return await rpc.call(search, { first: { otherThan: answeredBy }, unanimous: 'all', isAboutNode });
-  } catch (error) {
-    if (!(error instanceof NodeError)) throw error;
-    if (hasHistory) throw nodeUnavailable(error);
-    return rpc.ask(search);
-  }
+  return async (asked) => {
+    try {
+      const answer = await rpc.call(search, { first: { otherThan: new Set(asked) }, unanimous: 'all', isAboutNode, answeredBy: asked });
+      // It has a history, so none of the endpoints after it may leave the search to the first one.
+      hasHistory = true;
+      return answer;
+    } catch (error) {
+      if (!(error instanceof NodeError)) throw error;
+      if (hasHistory) throw nodeUnavailable(error);
+      return rpc.ask(search);
+    }
+  };
 }
 
 function isDecided(outcome: AttemptOutcome | undefined): boolean {
   return outcome?.kind === 'landed' || outcome?.kind === 'dead';
 }
 
-/** Returns the blockhashes that another endpoint denies at a finalized block, with the slot of that block. */
+/**
+ * Returns the blockhashes that an endpoint which did not give the proof denies at a finalized block, with the slot of that block. A node
+ * that has seen a blockhash denies it only once it has expired; it may be some slots behind the node that gave the proof.
+ */
 async function denialsOf(
   rpc: Rpc,
-  blockhashes: ReadonlySet<string>,
+  attempts: readonly SolanaAttempt[],
   answeredBy: ReadonlySet<number>,
 ): Promise<ReadonlyMap<string, bigint>> {
   const denials = new Map<string, bigint>();
-  for (const blockhash of blockhashes) {
-    const call = questions.blockhashValidity(blockhash, 'finalized', null);
-    const { slot, value } = await rpc.ask(call, { first: { otherThan: answeredBy } });
-    if (!value) denials.set(blockhash, slot);
+  for (const { fields } of attempts) {
+    const { recentBlockhash, sinceSlot } = fields;
+    if (denials.has(recentBlockhash)) continue;
+    const call = questions.blockhashValidity(recentBlockhash, 'finalized', null);
+    const ask = (asked: Set<number>) => rpc.ask(call, { first: { otherThan: new Set(asked) }, answeredBy: asked });
+    const denial = await firstOfOthers(answeredBy, ask, ({ slot, value }) => !value && slot >= sinceSlot + maxSlotsAhead);
+    if (denial !== null) denials.set(recentBlockhash, denial.slot);
   }
   return denials;
 }
@@ -301,14 +282,4 @@ function neighborsAmong(attempts: readonly SolanaAttempt[]): readonly (readonly 
     else groups.push([one]);
   }
   return groups;
-}
-
-function signaturesOf(attempts: readonly SolanaAttempt[]): readonly string[] {
-  return attempts.map(({ hash }) => hash);
-}
-
-/** Splits attempts into the number of statuses that a node returns per call. */
-function chunksOf(attempts: readonly SolanaAttempt[]): readonly (readonly SolanaAttempt[])[] {
-  const size = maxStatuses;
-  return Array.from({ length: Math.ceil(attempts.length / size) }, (_, at) => attempts.slice(at * size, (at + 1) * size));
 }

@@ -339,6 +339,7 @@ describe('outcome of an attempt', () => {
       [solana.url, odd.url, second.url],
     ])
       assert.equal(await outcomeBy(test, urls, dropped), 'dead', 'words that are not known keep two others from nothing');
+    assert.equal(await outcomeBy(test, [solana.url, lagging.url, second.url], dropped), 'dead', 'one of three always lags');
     for (const blocksBehind of [1, 8, 30]) {
       lagging.condition.blocksBehind = blocksBehind;
       assert.equal(await outcomeBy(test, [solana.url, lagging.url], dropped), 'dead', `the second is always ${blocksBehind} blocks behind`);

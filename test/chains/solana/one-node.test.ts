@@ -182,6 +182,27 @@ describe('the word of one Solana node', () => {
       assert.deepEqual([outcome.isFinal, outcome.isDisputed === true], [end, !end]);
     });
 
+  it('the word of one Solana node: a result that the node of the head never calls final counts after a minute by another one', async (test) => {
+    const { solana, payer, sent, advance } = await startSolanaChain(test);
+    const attempt = await sent({ instructions: [transferInstruction(payer, to, 5n)] });
+    await advance();
+    const slot = Number(solana.chain.tip(newest).slot);
+    const stale = { slot, confirmationStatus: 'confirmed', confirmations: 1, err: null };
+    const { chain, pass } = await chainWith(test, solana.url, payer, ({ method }) =>
+      method === 'getSignatureStatuses' ? { result: { context: { slot }, value: [stale] } } : null,
+    );
+    const seen: unknown[] = [];
+    for (const seconds of [0, 20, 20, 40, 40]) {
+      pass(seconds * 1_000);
+      await advance(40);
+      await chain.head();
+      const outcome = await outcomeIn(chain, attempt);
+      assert.ok(outcome?.kind === 'landed');
+      seen.push(outcome.isFinal);
+    }
+    assert.deepEqual(seen, [false, false, false, false, true]);
+  });
+
   it('the word of one Solana node: a result that another node contradicts is disputed', async (test) => {
     const { solana, payer, sent, advance } = await startSolanaChain(test);
     const attempt = await sent({ instructions: [transferInstruction(payer, to, 5n)] });
