@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
+import { DomainError } from '../../src/core/errors/errors.js';
 import type { Chain } from '../../src/core/ports/chain/chain.js';
 import type { Store } from '../../src/core/ports/store/store.js';
 import { onNetwork } from '../../src/core/records/on-network.js';
@@ -7,7 +8,7 @@ import { laneOf, type RelayerPolicies } from '../../src/core/records/relayer.js'
 import type { EvmRule, PartRule } from '../../src/core/records/spending-rule.js';
 import type { TransactionView } from '../../src/core/records/transaction.js';
 import { cancelTransaction } from '../../src/core/transaction/cancel-transaction.js';
-import { approveTransaction, rejectTransaction } from '../../src/core/transaction/decide-approval.js';
+import { approveTransaction, type DecidedBy, rejectTransaction } from '../../src/core/transaction/decide-approval.js';
 import { noOrigin } from '../../src/core/transaction/journal.js';
 import { replaceTransaction } from '../../src/core/transaction/replace-transaction.js';
 import { sendTransaction, type TransactionDeps } from '../../src/core/transaction/send-transaction.js';
@@ -68,9 +69,13 @@ const send = async ({ rig, to }: Started, valueWei: bigint) => {
   const origin = { ...noOrigin, apiKeyId: 'shop' };
   return (await sendTransaction(rig.deps, rig.relayer, wanted({ to, valueWei }), { origin })).transaction.id;
 };
-const by = (apiKeyId: string) => ({ apiKeyId, expectedRevision: null });
-const approve = ({ rig }: Started, id: string, key: string, deps: TransactionDeps = rig.deps) =>
-  approveTransaction(deps, rig.relayer, id, by(key));
+
+/** A decision about the transaction as it is. */
+const by = async (rig: Pick<EvmRig, 'view'>, id: string, apiKeyId: string) => {
+  return { apiKeyId, expectedRevision: BigInt((await rig.view(id)).transaction.revision) };
+};
+const approve = async (started: Started, id: string, key: string) =>
+  approveTransaction(started.rig.deps, started.rig.relayer, id, await by(started.rig, id, key));
 const paid = async ({ to }: Started, anvil: Anvil) => BigInt((await anvil.rpc('eth_getBalance', [to, 'latest'])) as string);
 const needs = (count: number) => `waiting: ${count} of 2 approvals that the rule large asks for; will send when all are given`;
 
@@ -207,7 +212,7 @@ describe('approvals on networks whose transactions have parts', () => {
       const { id } = (await pay(9_000_000n)).transaction;
       await rig.untilWithBlocks((await pay(5_000_000n)).transaction.id, 'confirmed');
       assert.deepEqual([(await rig.view(id)).transaction.statusReason, (await rig.attempts(id)).length], [needs(0), 0]);
-      for (const key of ['boss', 'bootstrap']) await approveTransaction(rig.deps, rig.relayer, id, by(key));
+      for (const key of ['boss', 'bootstrap']) await approveTransaction(rig.deps, rig.relayer, id, await by(rig, id, key));
       await rig.untilWithBlocks(id, 'confirmed');
     });
   }
@@ -246,14 +251,25 @@ describe('races of decisions about an approval', () => {
     return { ...rig.deps, lanes };
   }
 
+  /** Decides about what was read last, which may have changed. */
+  async function ofWhatIsRead(rig: EvmRig, id: string, decide: (seen: DecidedBy) => Promise<TransactionView>): Promise<TransactionView> {
+    for (;;) {
+      try {
+        return await decide(await by(rig, id, 'bootstrap'));
+      } catch (error) {
+        if (!(error instanceof DomainError && error.reason === 'REVISION_MISMATCH')) throw error;
+      }
+    }
+  }
+
   async function decide(started: Started, id: string, decision: Decision, deps: EvmRig['deps']): Promise<unknown> {
     const { rig, to } = started;
     const { relayer } = rig;
     switch (decision) {
       case 'approve':
-        return approveTransaction(deps, relayer, id, by('bootstrap'));
+        return ofWhatIsRead(rig, id, (seen) => approveTransaction(deps, relayer, id, seen));
       case 'reject':
-        return rejectTransaction(deps, relayer, id, by('bootstrap'));
+        return ofWhatIsRead(rig, id, (seen) => rejectTransaction(deps, relayer, id, seen));
       case 'replace':
         return replaceTransaction(deps, relayer, id, wanted({ to, valueWei: 2_000n }), { asker: { apiKeyId: 'shop' } });
       case 'cancel':

@@ -71,6 +71,11 @@ export function anyRules(words: RuleWords): fc.Arbitrary<readonly PartRule[]> {
   );
 }
 
+/** A rule without what a rule that denies cannot have. */
+export function boundless<Rule extends PartRule>(rule: Rule): Rule {
+  return { ...rule, maxAmount: null, limits: [] };
+}
+
 /** What the page says about rules, written once more without any part of the service. `names`: what else each text is called. */
 export function expectedOf(
   rules: readonly PartRule[],
@@ -114,7 +119,16 @@ export function expectedOf(
       const isRead = paid.every(({ asset, known }) => known || has([...(assets ?? []), ...limited], asset));
       return isRead ? paid.every(({ amount }) => amount <= maxAmount) : !mustBe;
     };
-    const found = rules.find((rule) => isForPart(rule, rule.effect === 'allow'));
+    // What is beyond the maximum or the limits of a rule that asks for approvals may still be for another such rule, but for none that allows.
+    const isBeyond = (rule: PartRule) => {
+      const { paid } = part;
+      const named = [...(rule.assets ?? []), ...rule.limits.map(({ asset }) => asset)];
+      const isRead = paid !== null && (rule.maxAmount === null || paid.every(({ asset, known }) => known || has(named, asset)));
+      return rule.effect === 'approve' && isRead && isForPart(boundless(rule), true) && !isForPart(rule, true);
+    };
+    const stopping = rules.filter((rule) => isForPart(rule.effect === 'approve' ? boundless(rule) : rule, rule.effect === 'allow'));
+    const firstBeyond = stopping.findIndex(isBeyond);
+    const found = stopping.find((rule, at) => !isBeyond(rule) && (firstBeyond < 0 || at < firstBeyond || rule.effect !== 'allow'));
     if (found === undefined || found.effect === 'deny' || !isForPart(found, true)) return 'deny';
     rulesOf.push(found.id);
     if (found.effect === 'approve') asked.push({ count: found.approvals ?? 1, ms: found.approvalMs ?? 86_400_000 });

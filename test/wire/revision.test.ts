@@ -158,6 +158,37 @@ describe('revisions of records', () => {
     }
   });
 
+  it('approve and reject need the revision that was read, over REST in the header alone, and a body is refused', async () => {
+    const id = await send();
+    for (const verb of ['approve', 'reject']) {
+      const path = `${list}/${id}/${verb}`;
+      const decide = (headers: Ask['headers'], content?: object) => ask('POST', path, headers, content);
+      const revision = `"${(await get(id)).revision}"`;
+      const problems: readonly (readonly [Awaited<ReturnType<typeof decide>>, string, string])[] = [
+        [await decide({}), 'FIELD_INVALID', 'If-Match is required: the revision of the record that you have read, in quotes'],
+        [await decide({ 'if-match': '*' }), 'FIELD_INVALID', 'If-Match must be one revision in quotes, such as "3"'],
+        [
+          await decide({ 'if-match': revision }, { expected_revision: 1 }),
+          'FIELD_UNKNOWN',
+          'the body must be empty; the revision is in the header If-Match',
+        ],
+      ];
+      for (const [{ status, reason, error }, expected, sentence] of problems)
+        assert.deepEqual([verb, status, reason, error], [verb, 400, expected, sentence]);
+      assert.equal((await decide({ 'if-match': revision })).reason, 'APPROVAL_NOT_NEEDED', 'which is the only thing that is wrong');
+    }
+    for (const caller of callers) {
+      for (const method of ['ApproveTransaction', 'RejectTransaction']) {
+        const outcome = await caller.call('TransactionService', method, { relayer_id: 'r1', transaction_id: id });
+        assert.ok(!outcome.ok, caller.protocol);
+        assert.deepEqual(
+          [outcome.code, outcome.message],
+          ['INVALID_ARGUMENT', 'expected_revision is required: the revision of the record that you have read'],
+        );
+      }
+    }
+  });
+
   it('of ten replacements at once that expect the same revision, one succeeds', async () => {
     const id = await send();
     const answers = await waitFor('a race that begins with the present revision', async () => {

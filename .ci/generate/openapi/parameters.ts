@@ -2,7 +2,7 @@ import type { DescField, DescMethod } from '@bufbuild/protobuf';
 import { FieldMaskSchema } from '@bufbuild/protobuf/wkt';
 import type { HttpPlan, MethodPlan } from '../../../src/api/contract/method-plan.js';
 import { parsePathTemplate } from '../../../src/api/rest/path-template.js';
-import { ifMatchPattern } from '../../../src/api/rest/request-reader.js';
+import { ifMatchPattern, requiredIfMatchPattern } from '../../../src/api/rest/request-reader.js';
 import { fieldRulesOf, integerRangeOf, restNameOf, scalarTypeOf, textSyntaxOf } from '../../../src/codec/field-rules.js';
 import { commentOf } from './comment.js';
 import { parameterExample } from './examples.js';
@@ -27,6 +27,14 @@ export const parameterComponents: Readonly<Record<string, Schema>> = {
     description:
       'Makes the call change the record only if it still has this revision, in quotes: `"3"`. With another revision the call returns 412 and changes nothing. `*` allows every revision.',
     schema: { type: 'string', pattern: ifMatchPattern.source },
+  },
+  RequiredIfMatch: {
+    name: 'If-Match',
+    in: 'header',
+    required: true,
+    description:
+      'The revision of the record that was read, in quotes: `"3"`. If the record has another revision, the call returns 412 and changes nothing.',
+    schema: { type: 'string', pattern: requiredIfMatchPattern.source },
   },
   LastEventId: {
     name: 'Last-Event-ID',
@@ -68,7 +76,7 @@ export function parametersOf(plan: MethodPlan, http: HttpPlan, compiler: SchemaC
     : fields.filter(({ name }) => !taken.has(name)).map((field) => parameter(plan.method, field, 'query', compiler));
   const inHeader = [
     ...(plan.idempotent ? [refTo('parameters', 'IdempotencyKey')] : []),
-    ...(guarded.length > 0 ? [refTo('parameters', 'IfMatch')] : []),
+    ...guarded.map((field) => refTo('parameters', fieldRulesOf(field).required ? 'RequiredIfMatch' : 'IfMatch')),
     ...(fields.some((field) => fieldRulesOf(field).lastEventId) ? [refTo('parameters', 'LastEventId')] : []),
     ...(fields.some((field) => fieldRulesOf(field).prefer !== '') ? [refTo('parameters', 'Prefer')] : []),
   ];

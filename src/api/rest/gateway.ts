@@ -1,9 +1,10 @@
 import type { OutgoingHttpHeaders } from 'node:http';
 import type { DescMethodUnary, DescService, Message } from '@bufbuild/protobuf';
 import { Code, ConnectError, createContextValues, type Interceptor } from '@connectrpc/connect';
+import { fieldRulesOf } from '../../codec/field-rules.js';
 import { CodecCompiler } from '../../codec/message-codec.js';
 import { Reading } from '../../codec/reading.js';
-import { DomainError } from '../../core/errors/errors.js';
+import { DomainError, invalidFields } from '../../core/errors/errors.js';
 import type { NetworkType } from '../../core/records/network.js';
 import { mayUseRelayer } from '../../core/records/principal.js';
 import type { Log } from '../../core/work/log.js';
@@ -15,6 +16,7 @@ import { objectOf } from '../contract/json-body.js';
 import type { MethodPlan } from '../contract/method-plan.js';
 import { type AnswerWriter, endOnShutdown, isGone, writable } from '../http/answer.js';
 import { type ApiRequest, type ApiResponse, type Header, headerValuesOf } from '../http/header.js';
+import { readBytes } from '../http/read-bytes.js';
 import { composeDispatch, type Dispatch, isUnary, UnaryContext } from '../unary/dispatch.js';
 import { compileEventWriter, composeStream, type EventWriter, eventText, type OpenEvents } from './event-stream.js';
 import { answerJsonRpc } from './json-rpc.js';
@@ -58,6 +60,8 @@ interface Endpoint {
   readonly method: DescMethodUnary;
   readonly successStatus: number;
   readonly hasBody: boolean;
+  /** True: a body is a mistake, such as a revision that would not be read. */
+  readonly refusesBody: boolean;
   /** True: the body is a JSON merge patch. */
   readonly isMergePatch: boolean;
   /** True: the body is a JSON-RPC call or a batch of them. */
@@ -125,7 +129,8 @@ export function createRestGateway(deps: RestGatewayDeps): RestGateway {
     }
   }
 
-  async function bodyOf(plan: MethodPlan, { hasBody, isMergePatch }: Endpoint, { request }: RestExchange) {
+  async function bodyOf(plan: MethodPlan, { hasBody, refusesBody, isMergePatch }: Endpoint, { request }: RestExchange) {
+    if (refusesBody && (await readBytes(request, { limit: 0, tooLarge: bodyRefused })) === null) return null;
     return hasBody ? readBody(request, { isMergePatch, maxBytes: plan.maxBodyBytes }) : { value: null };
   }
 
@@ -197,6 +202,10 @@ export function createRestGateway(deps: RestGatewayDeps): RestGateway {
   return { match, handle, fail: writeError };
 }
 
+function bodyRefused(): DomainError {
+  return invalidFields([{ field: 'the body', description: 'must be empty; the revision is in the header If-Match' }], 'FIELD_UNKNOWN');
+}
+
 function composeEndpoints({ compiled, served, interceptors }: RestGatewayDeps) {
   const implementations = new Map(served.map(({ service, implementation }) => [service.typeName, implementation]));
   const endpoints = new Map<MethodPlan, Endpoint>();
@@ -210,6 +219,7 @@ function composeEndpoints({ compiled, served, interceptors }: RestGatewayDeps) {
       method,
       successStatus: plan.http.successStatus,
       hasBody: plan.http.hasBody,
+      refusesBody: !plan.http.hasBody && method.input.fields.map(fieldRulesOf).some(({ ifMatch, required }) => ifMatch && required),
       isMergePatch: plan.http.mergePatch,
       isJsonRpc: plan.http.bare,
       ...form,

@@ -134,15 +134,22 @@ function decoded(text: string): string | undefined {
 /** The header that REST callers guard a change with: a revision in quotes, or `*` for any. */
 export const ifMatchPattern = /^(?:"(\d{1,18})"|\*)$/;
 
+/** The header of a change that must not be made of what was not read. */
+export const requiredIfMatchPattern = /^"(\d{1,18})"$/;
+
 /** Reads the values of `If-Match` into the field of the request that takes it. Other requests ignore the header, as HTTP demands. */
 function compileIfMatch(fields: readonly DescField[]): (values: readonly string[], target: Properties, reading: Reading) => void {
   const field = fields.find((one) => fieldRulesOf(one).ifMatch);
   if (field === undefined) return () => undefined;
+  const { required } = fieldRulesOf(field);
   return (values, target, reading) => {
     const [value] = values;
-    if (value === undefined) return;
-    const match = values.length === 1 ? ifMatchPattern.exec(value) : null;
-    if (match === null) reading.refuse('If-Match', 'must be one revision in quotes, such as "3", or *');
+    if (value === undefined) {
+      if (required) reading.refuse('If-Match', 'is required: the revision of the record that you have read, in quotes');
+      return;
+    }
+    const match = values.length === 1 ? (required ? requiredIfMatchPattern : ifMatchPattern).exec(value) : null;
+    if (match === null) reading.refuse('If-Match', `must be one revision in quotes, such as "3"${required ? '' : ', or *'}`);
     else if (match[1] !== undefined) target[field.localName] = BigInt(match[1]);
   };
 }

@@ -72,15 +72,16 @@ function conditionsOf(one: CompiledRule, call: RuleCall): readonly Condition[] {
   // What no limit counts would be without a limit.
   const hasOnlyTokens = rule.limits.length > 0 && rule.limits.every(({ asset }) => asset !== 'native');
   const maxValueWei = rule.maxValueWei ?? (hasOnlyTokens ? 0n : null);
+  const valueBound = `lets at most ${maxValueWei ?? valueWei} wei be approved`;
   return [
     { about: 'receiver', field: 'to', match: matchIf(one.to === null || (to !== null && one.to.has(to))) },
     { about: 'function', field: 'data', match: functionMatch(one, call) },
-    { about: 'value', field: 'value', match: matchIf(maxValueWei === null || valueWei <= maxValueWei) },
+    { about: 'value', field: 'value', match: matchIf(maxValueWei === null || valueWei <= maxValueWei), bound: valueBound },
     ...one.conditions.map((condition): Condition => {
       return { about: 'arguments', field: 'data', match: argumentMatch(condition, one, call) };
     }),
     ...rule.limits.map((limit): Condition => {
-      return { about: 'amount', field: 'data', match: amountOf(limit, call, one) === null ? 'unknown' : 'yes' };
+      return { about: 'amount', field: 'data', match: amountOf(limit, call, one) === null ? 'unknown' : 'yes', bound: 'limits it' };
     }),
   ];
 }

@@ -7,7 +7,8 @@ import type { RuleApprovals, RuleEffect } from '../records/spending-rule.js';
  * is for what it cannot read, and one that allows is not. If a condition certainly does not hold, the rule is not for the content.
  *
  * A rule that asks for approval stops what a rule that denies with its conditions would stop, and lets be approved what one that allows
- * would allow. What is between the two is denied: people approve within the rule, and nothing walks past it.
+ * would allow. What is between the two is denied: people approve within the rule, and nothing walks past it. A rule that denies has no
+ * maximum and no limits, so what is beyond these is stopped, too; only a later rule that asks for approval may still be for it.
  */
 
 /** How many approvals a rule asks for that does not say it, and in which time they must be given. */
@@ -26,6 +27,8 @@ export interface Condition {
   /** The field of the content that it reads. */
   readonly field: string;
   readonly match: Match;
+  /** Set for a maximum or a limit, which rules that deny do not have: what the rule does to content beyond it, for errors. */
+  readonly bound?: string;
 }
 
 interface DecidingRule {
@@ -34,9 +37,14 @@ interface DecidingRule {
 }
 
 /** The rule that allows content, perhaps once it is approved; or why no rule does. `ruleId`: null if none is for it. */
-type Decision<Rule> =
-  | { readonly verdict: 'allow'; readonly by: Rule }
-  | { readonly verdict: 'deny'; readonly ruleId: string | null; readonly field: string; readonly description: string };
+type Decision<Rule> = { readonly verdict: 'allow'; readonly by: Rule } | Denial;
+
+interface Denial {
+  readonly verdict: 'deny';
+  readonly ruleId: string | null;
+  readonly field: string;
+  readonly description: string;
+}
 
 /** Returns yes if it holds. */
 export function matchIf(holds: boolean): Match {
@@ -53,28 +61,47 @@ export function decide<Rule extends DecidingRule>(
   conditionsOf: (one: Rule, reading: Reading) => readonly Condition[],
 ): Decision<Rule> {
   let closest: { readonly met: number; readonly condition: Condition; readonly ruleId: string } | null = null;
+  let beyond: Denial | null = null;
   for (const one of rules) {
     const { id, effect } = one.rule;
+    // What people may still approve needs one of them, for all the rules that allow it.
+    if (beyond !== null && effect === 'allow') continue;
     const reading = readingOf(one, asker);
     const conditions = [keyCondition(one, asker), ...conditionsOf(one, reading)];
-    const failing = conditions.findIndex(({ match }) => match === 'no' || (match === 'unknown' && reading === 'allow'));
+    const failing = conditions.findIndex((each) => fails(each, reading));
     const condition = conditions[failing];
-    if (condition === undefined) {
-      if (effect === 'allow') return { verdict: 'allow', by: one };
-      const outside = effect === 'approve' ? conditionsOf(one, 'allow').find(({ match }) => match !== 'yes') : null;
-      if (outside === undefined) return { verdict: 'allow', by: one };
-      const odd = conditions.find(({ match }) => match === 'unknown') ?? outside;
-      const why =
-        odd === null ? '' : odd.match === 'unknown' ? `, which cannot read its ${odd.about}` : `, which is for a part of its ${odd.about}`;
-      return { verdict: 'deny', ruleId: id, field: odd?.field ?? field, description: `is denied by the rule ${id}${why}` };
+    if (condition !== undefined) {
+      if (effect !== 'deny' && (closest === null || failing > closest.met)) closest = { met: failing, condition, ruleId: id };
+      continue;
     }
-    if (effect !== 'deny' && (closest === null || failing > closest.met)) closest = { met: failing, condition, ruleId: id };
+    const outside = effect === 'approve' ? conditionsOf(one, 'allow').filter((each) => fails(each, 'allow')) : [];
+    if (effect !== 'deny' && outside.length === 0) return { verdict: 'allow', by: one };
+    const unread = conditions.find(({ match }) => match === 'unknown');
+    const inside = outside.find(({ bound }) => bound === undefined);
+    const denial = denialBy(id, unread ?? inside ?? outside[0], field);
+    if (outside.length === 0 || unread !== undefined || inside !== undefined) return denial;
+    beyond ??= denial;
   }
+  if (beyond !== null) return beyond;
   if (closest === null) return { verdict: 'deny', ruleId: null, field, description: 'is allowed by no rule of the relayer' };
   const { condition, ruleId } = closest;
   const why = condition.match === 'unknown' ? 'cannot read' : 'is not for';
   const description = `is allowed by no rule of the relayer; the closest, ${ruleId}, ${why} its ${condition.about}`;
   return { verdict: 'deny', ruleId: null, field: condition.field, description };
+}
+
+/** In the reading that denies, a maximum and limits hold for all: a rule must not be walked past by more than it lets through. */
+function fails({ match, bound }: Condition, reading: Reading): boolean {
+  return reading === 'allow' ? match !== 'yes' : match === 'no' && bound === undefined;
+}
+
+/** `odd`: the condition that is not met, if one is not. */
+function denialBy(ruleId: string, odd: Condition | undefined, otherField: string): Denial {
+  const description = `is denied by the rule ${ruleId}`;
+  if (odd === undefined) return { verdict: 'deny', ruleId, field: otherField, description };
+  const { about, match, bound, field } = odd;
+  const why = match === 'unknown' ? `cannot read its ${about}` : (bound ?? `is for a part of its ${about}`);
+  return { verdict: 'deny', ruleId, field, description: `${description}, which ${why}` };
 }
 
 /** Returns the approvals that a rule asks for; null: none. */

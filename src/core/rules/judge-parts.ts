@@ -102,11 +102,12 @@ function conditionsOf(one: CompiledRule, part: RulePart, reading: Reading): read
     { about: 'receiver', field, match: receiverMatch(one, part, reading) },
     { about: asset, field, match: assetMatch(one, part, reading) },
     // What no limit counts would be without a limit.
-    { about: asset, field, match: limits.length === 0 ? 'yes' : amountMatch(paid, isLimited) },
+    { about: asset, field, match: limits.length === 0 ? 'yes' : amountMatch(paid, isLimited), bound: 'has no limit for all that it pays' },
     {
       about: 'amount',
       field,
       match: rule.maxAmount === null ? 'yes' : paid?.every(isNamed) === false ? 'unknown' : amountMatch(paid, isSmall),
+      bound: `lets at most ${rule.maxAmount} be approved`,
     },
   ];
 }

@@ -11,8 +11,8 @@ import { viewOf } from './transaction-changes.js';
 /** Who decides about a transaction, and what was seen of it. */
 export interface DecidedBy {
   readonly apiKeyId: string;
-  /** The revision that the transaction must have; null: any. */
-  readonly expectedRevision: bigint | null;
+  /** The revision that was seen, which the transaction must have. */
+  readonly expectedRevision: bigint;
 }
 
 /**

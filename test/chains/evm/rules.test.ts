@@ -168,7 +168,10 @@ function expected(rules: readonly EvmRule[], { to, valueWei, data }: Body, key: 
     }
   };
   const isCut = callText.length > 0 && callText.length < 10;
+  /** True once the value is beyond what a rule lets be approved. */
+  let isBeyond = false;
   for (const one of rules) {
+    if (isBeyond && one.effect === 'allow') continue;
     if (one.apiKeyIds !== null && !one.apiKeyIds.some((id) => id === key)) continue;
     if (one.to !== null && !one.to.some((address) => address === to)) continue;
     const named = (text: string) => {
@@ -184,7 +187,8 @@ function expected(rules: readonly EvmRule[], { to, valueWei, data }: Body, key: 
     }
     const tokens = one.limits.flatMap(({ asset }) => (asset === null || asset === 'native' ? [] : [asset]));
     const isForTokens = tokens.length > 0 && tokens.length === one.limits.length;
-    if (valueWei > (one.maxValueWei ?? (isForTokens ? 0n : valueWei))) continue;
+    const isAbove = valueWei > (one.maxValueWei ?? (isForTokens ? 0n : valueWei));
+    if (isAbove && one.effect !== 'approve') continue;
     const mine = one.functions === null ? [] : one.arguments.filter((each) => each.function === called?.text);
     const answers = mine.map((each) => {
       const value =
@@ -210,6 +214,10 @@ function expected(rules: readonly EvmRule[], { to, valueWei, data }: Body, key: 
     }
     if (isUnread && one.effect === 'approve') return 'deny';
     if (isUnread) continue;
+    if (isAbove) {
+      isBeyond = true;
+      continue;
+    }
     const kind = one.effect === 'approve' ? `approve ${one.approvals ?? 1} ${one.approvalMs ?? 86_400_000}` : 'allow';
     return `${kind} by ${one.id}: ${spends.join(', ')}`;
   }
@@ -335,6 +343,62 @@ describe('rules on an EVM network', () => {
       if (expected === null) assert.deepEqual(found, []);
       else assert.match(found.join('; '), expected);
     }
+  });
+
+  it('what is beyond the maximum or the limits of a rule that asks for approvals goes to no rule that allows', () => {
+    const [to = ''] = addresses;
+    const [transfer = ''] = functions.map(({ text }) => text);
+    const limit: SpendLimit = { asset: { token: to, parameter: { name: 'amount' } }, amount: 5n, windowMs: 60_000, per: 'relayer' };
+    const rest: EvmRule = { ...payout, id: 'rest' };
+    const token: EvmRule = { ...payout, id: 'token', effect: 'approve', to: [to], functions: [transfer], limits: [limit] };
+    const data = `0xa9059cbb${'1'.padStart(128, '0')}`;
+    const judged = (rules: readonly EvmRule[], valueWei: bigint, data: string | null) => {
+      const judgement = judge(rules, { to, valueWei, data }, { apiKeyId: null });
+      return judgement.verdict === 'deny' ? judgement.description : `${judgement.ruleId} ${judgement.approval?.required ?? 0}`;
+    };
+    assert.equal(judged([token, rest], 0n, data), 'token 1');
+    assert.equal(judged([token, rest], 1n, data), 'is denied by the rule token, which lets at most 0 wei be approved');
+    const few: EvmRule = { ...payout, id: 'few', effect: 'approve', maxValueWei: 10n };
+    const many: EvmRule = { ...few, id: 'many', maxValueWei: 100n, approvals: 3 };
+    const beyond = 'is denied by the rule few, which lets at most 10 wei be approved';
+    assert.deepEqual(
+      [10n, 11n, 101n].map((valueWei) => judged([few, rest, many], valueWei, null)),
+      ['few 1', 'many 3', beyond],
+      'another rule that asks for approvals may be for it',
+    );
+    const small: EvmRule = { ...rest, id: 'small', maxValueWei: 5n };
+    assert.deepEqual(
+      [5n, 6n, 11n].map((valueWei) => judged([small, few], valueWei, null)),
+      ['small 0', 'few 1', beyond],
+    );
+  });
+
+  it('with approve in place of deny, and any maximum and limits, no rule allows more without approval', () => {
+    let denied = 0;
+    fc.assert(
+      fc.property(
+        fc.uniqueArray(rule, { minLength: 1, maxLength: 5, selector: ({ id }) => id }),
+        fc.nat({ max: 4 }),
+        body,
+        orNull(fc.constantFrom(...keys)),
+        (all, at, sent, key) => {
+          const rules = all.map((one, index) => usable(index === at % all.length ? { ...one, effect: 'approve' } : one));
+          fc.pre(evmRuleProblems('rules', rules).length === 0);
+          const denying = rules.map((one, index) =>
+            index === at % all.length
+              ? { ...one, effect: 'deny' as const, maxValueWei: null, limits: [], approvals: null, approvalMs: null }
+              : one,
+          );
+          const before = judge(denying, sent, { apiKeyId: key });
+          if (before.verdict === 'allow' || before.ruleId !== rules[at % all.length]?.id) return;
+          denied += 1;
+          const judgement = judge(rules, sent, { apiKeyId: key });
+          assert.ok(judgement.verdict === 'deny' || judgement.approval !== null);
+        },
+      ),
+      { numRuns: runs(5_000) },
+    );
+    assert.ok(denied > 100, String(denied));
   });
 
   it('a limit of a token is for no value unless the rule has a maximum of it', () => {

@@ -22,7 +22,7 @@ import type { PartRule } from '../../../src/core/records/spending-rule.js';
 import type { StellarContent } from '../../../src/core/records/stellar.js';
 import { partRuleProblems, ruleShapes } from '../../../src/core/rules/part-rule-problems.js';
 import { syntaxes, textProblem } from '../../../src/core/text/text-syntax.js';
-import { anyKey, anyRules, type DescribedPart, expectedOf, nothing, shownOf, unread } from '../../support/part-rules.js';
+import { anyKey, anyRules, boundless, type DescribedPart, expectedOf, nothing, shownOf, unread } from '../../support/part-rules.js';
 import { runs } from '../../support/runs.js';
 import { stellarNetwork, stellarRelayer } from '../../support/stellar.js';
 
@@ -298,6 +298,45 @@ describe('rules on a Stellar network', () => {
       { numRuns: runs(8_000) },
     );
     for (const kind of ['allow', 'deny', 'approve', 'counted']) assert.ok((seen.get(kind) ?? 0) > 50, `${kind}: ${seen.get(kind)}`);
+  });
+
+  it('with approve in place of deny, and any maximum and limits, no rule allows more without approval', () => {
+    let denied = 0;
+    fc.assert(
+      fc.property(rules, fc.nat({ max: 4 }), part, anyKey, (all, at, { operation }, key) => {
+        const place = at % all.length;
+        const asking = all.map((one, index) => (index === place ? { ...one, effect: 'approve' as const } : one));
+        fc.pre(problemsOf(asking).length === 0);
+        const denying = asking.map((one, index) =>
+          index === place ? { ...boundless(one), effect: 'deny' as const, approvals: null, approvalMs: null } : one,
+        );
+        const before = judged(denying, content([operation]), key);
+        if (before?.verdict !== 'deny' || before.ruleId !== asking[place]?.id) return;
+        denied += 1;
+        const judgement = judged(asking, content([operation]), key);
+        assert.ok(judgement?.verdict === 'deny' || judgement?.approval != null);
+      }),
+      { numRuns: runs(8_000) },
+    );
+    assert.ok(denied > 100, String(denied));
+  });
+
+  it('a payment that the limits of a rule that asks for approvals do not count goes to no rule that allows', () => {
+    const dollars: PartRule = {
+      ...{ ...any, id: 'dollars', effect: 'approve', assets: [`USD:${issuer}`] },
+      limits: [{ asset: `USD:${issuer}`, amount: 5n, windowMs: 60_000, per: 'relayer' }],
+    };
+    const all = rowsOf(alice, alice, 5n, undefined);
+    const shown = (asking: PartRule, name: keyof typeof all) => {
+      const judgement = judged([asking, { ...any, id: 'rest' }], content([(all[name] ?? assert.fail()).operation]), null);
+      return judgement?.verdict === 'deny' ? judgement.description : judgement?.approval?.ruleId;
+    };
+    const what = 'claimable balance of an asset';
+    assert.equal(shown(dollars, 'payment of an asset'), 'dollars');
+    assert.match(String(shown(dollars, what)), /^is denied by the rule dollars, which is for a part of its asset/);
+    assert.equal(shown({ ...dollars, assets: null }, what), 'is denied by the rule dollars, which has no limit for all that it pays');
+    const small = { ...dollars, maxAmount: 4n };
+    assert.equal(shown(small, 'payment of an asset'), 'is denied by the rule dollars, which lets at most 4 be approved');
   });
 
   it('each body that could walk past a limit is counted against it, or refused by its rule', () => {

@@ -18,9 +18,15 @@ const anApproval = (over: Partial<Approval> = {}): Approval => ({
   ...over,
 });
 const given = (...keys: readonly string[]) => keys.map((apiKeyId) => ({ apiKeyId, atMs: nowMs }));
-const by = (apiKeyId: string, expectedRevision: bigint | null = null) => ({ apiKeyId, expectedRevision });
-const approve = (rig: UseCaseRig, id: string, ...how: Parameters<typeof by>) => approveTransaction(rig.deps, rig.relayer, id, by(...how));
-const reject = (rig: UseCaseRig, id: string, ...how: Parameters<typeof by>) => rejectTransaction(rig.deps, rig.relayer, id, by(...how));
+/** Decides about the transaction as it is, or about another revision. */
+const by = async (rig: UseCaseRig, id: string, apiKeyId: string, seen?: bigint) => {
+  const expectedRevision = seen ?? BigInt((await rig.store.read.transaction(id))?.transaction.revision ?? 0);
+  return { apiKeyId, expectedRevision };
+};
+const approve = async (rig: UseCaseRig, id: string, ...how: [string, bigint?]) =>
+  approveTransaction(rig.deps, rig.relayer, id, await by(rig, id, ...how));
+const reject = async (rig: UseCaseRig, id: string, ...how: [string, bigint?]) =>
+  rejectTransaction(rig.deps, rig.relayer, id, await by(rig, id, ...how));
 const replace = (rig: UseCaseRig, id: string, apiKeyId: string) =>
   replaceTransaction(rig.deps, rig.relayer, id, wanted(), { asker: { apiKeyId } });
 

@@ -268,7 +268,8 @@ export type FieldRules = Message<"relayer.rest.v1.FieldRules"> & {
   unset: string;
 
   /**
-   * An unsigned integer field with `rpc_only` that REST takes from the header `If-Match`: the number in quotes, or `*`, which leaves the field unset.
+   * An unsigned integer field with `rpc_only` that REST takes from the header `If-Match`: the number in quotes, or `*`, which leaves the field unset. With
+   * `required` REST refuses `*`, and a call without the header.
    *
    * @generated from field: bool if_match = 20;
    */

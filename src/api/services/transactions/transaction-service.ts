@@ -199,8 +199,10 @@ function minimumPriceOf(bid: Bid | null): Pick<MessageInitShape<typeof ListAttem
   return { minimumReplacementPrice: { maxFeePerGas: String(maxFeePerGasWei), maxPriorityFeePerGas: String(maxPriorityFeePerGasWei) } };
 }
 
+/** Throws 400 without a revision: an approval would be of content that may have changed since it was read. */
 function decidedBy({ expectedRevision }: { readonly expectedRevision?: bigint | undefined }, context: HandlerContext): DecidedBy {
-  return { apiKeyId: principalOf(context).keyId, expectedRevision: expectedRevision ?? null };
+  if (expectedRevision === undefined) throw invalidField('expected_revision', 'is required: the revision of the record that you have read');
+  return { apiKeyId: principalOf(context).keyId, expectedRevision };
 }
 
 function originOf({ requestId, traceParent, principal }: Call): Origin {

@@ -308,7 +308,8 @@ async function inSandbox(body: unknown, name: string): Promise<unknown> {
 function send(operation: Operation, path: string, body?: unknown): Promise<RestAnswer> {
   return askRest(portOf(sandbox), operation.verb, path, {
     body: body === undefined ? undefined : JSON.stringify(body),
-    headers: { authorization: `Bearer ${sandbox.token}` },
+    // What waits for a decision is as it was created.
+    headers: { authorization: `Bearer ${sandbox.token}`, ...(isDecision(operation) ? { 'if-match': '"1"' } : {}) },
   });
 }
 
