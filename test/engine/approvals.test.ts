@@ -8,7 +8,7 @@ import { laneOf, type RelayerPolicies } from '../../src/core/records/relayer.js'
 import type { EvmRule, PartRule } from '../../src/core/records/spending-rule.js';
 import type { TransactionView } from '../../src/core/records/transaction.js';
 import { cancelTransaction } from '../../src/core/transaction/cancel-transaction.js';
-import { approveTransaction, type DecidedBy, rejectTransaction } from '../../src/core/transaction/decide-approval.js';
+import { approveTransaction, rejectTransaction } from '../../src/core/transaction/decide-approval.js';
 import { noOrigin } from '../../src/core/transaction/journal.js';
 import { replaceTransaction } from '../../src/core/transaction/replace-transaction.js';
 import { sendTransaction, type TransactionDeps } from '../../src/core/transaction/send-transaction.js';
@@ -72,7 +72,7 @@ const send = async ({ rig, to }: Started, valueWei: bigint) => {
 
 /** A decision about the transaction as it is. */
 const by = async (rig: Pick<EvmRig, 'view'>, id: string, apiKeyId: string) => {
-  return { apiKeyId, expectedRevision: BigInt((await rig.view(id)).transaction.revision) };
+  return { apiKeyId, expectedRevision: BigInt((await rig.view(id)).transaction.revision), isUsable: () => true };
 };
 const approve = async (started: Started, id: string, key: string) =>
   approveTransaction(started.rig.deps, started.rig.relayer, id, await by(started.rig, id, key));
@@ -154,6 +154,25 @@ describe('approvals in a lane', () => {
     assert.match(transaction.statusReason ?? '', /^value is allowed by no rule of the relayer/);
     assert.equal(await paid(started, anvil), 105n);
     assert.ok(drafts.includes(200n));
+  });
+
+  it('what has fewer approvals than the rules of now ask for is not signed', async (test) => {
+    const started = await start(test, anvil);
+    const { rig } = started;
+    const id = await send(started, 400n);
+    const [, large] = rules;
+    const stricter = { ...(large ?? assert.fail()), approvals: 3 };
+    setRules(started, [stricter]);
+    for (const key of ['boss', 'bootstrap']) await approve(started, id, key);
+    const { transaction } = await rig.until(id, 'failed');
+    assert.deepEqual([transaction.failureReason, transaction.nonce, transaction.liveVersion], ['not_allowed', null, null]);
+    assert.equal(transaction.statusReason, 'the rule large asks for 3 approvals now, and it has 2; send it again');
+    // A rule for other keys asks for no more.
+    setRules(started, [...rules]);
+    const next = await send(started, 401n);
+    setRules(started, [{ ...stricter, id: 'others', apiKeyIds: ['others'] }, ...rules]);
+    for (const key of ['boss', 'bootstrap']) await approve(started, next, key);
+    await rig.until(next, 'confirmed');
   });
 
   it('what was not approved in time expires by two clocks, without a node', async (test) => {
@@ -252,7 +271,11 @@ describe('races of decisions about an approval', () => {
   }
 
   /** Decides about what was read last, which may have changed. */
-  async function ofWhatIsRead(rig: EvmRig, id: string, decide: (seen: DecidedBy) => Promise<TransactionView>): Promise<TransactionView> {
+  async function ofWhatIsRead(
+    rig: EvmRig,
+    id: string,
+    decide: (seen: Awaited<ReturnType<typeof by>>) => Promise<TransactionView>,
+  ): Promise<TransactionView> {
     for (;;) {
       try {
         return await decide(await by(rig, id, 'bootstrap'));

@@ -67,12 +67,12 @@ export function contentFromRequest(
 }
 
 /** See `Chain.whyForbidden`. */
-export function whyForbidden(content: EvmContent, relayer: Relayer, isApproved: boolean): Refusal | null {
+export function whyForbidden(content: EvmContent, relayer: Relayer, approvals: number): Refusal | null {
   const policies = onNetwork('evm', relayer.policies);
   const problem = whyReceiverForbidden(relayer, policies, content.to);
   if (problem !== null) return forbiddenBecause(`to ${problem}`);
-  const judgement = policies.rules === null ? null : judge(policies.rules, content, isApproved ? 'approved' : null);
-  return forbiddenByRules(judgement, isApproved);
+  const judgement = policies.rules === null ? null : judge(policies.rules, content, approvals > 0 ? 'approved' : null);
+  return forbiddenByRules(judgement, approvals);
 }
 
 /** See `Chain.receiversOf`. */

@@ -43,7 +43,7 @@ export async function draftAttempt(deps: DraftDeps, request: DraftRequest): Prom
   const policies = onNetwork('evm', request.relayer.policies);
   const isFiller = request.content === 'filler';
   const content = request.content === 'filler' ? fillerOf(account) : onNetwork('evm', request.content);
-  const forbidden = isFiller ? null : whyForbidden(content, request.relayer, request.isApproved === true);
+  const forbidden = isFiller ? null : whyForbidden(content, request.relayer, request.approvals ?? 0);
   if (forbidden !== null) return forbidden;
   // A self-transfer must free its slot even if the account is nearly empty.
   const mustRemainWei = isFiller ? 0n : policies.minBalanceWei;

@@ -114,7 +114,7 @@ export function createEvmChain(options: EvmChainOptions): EvmChain {
         earlierSpeed: speedOf(earlier),
       });
     },
-    whyForbidden: (content, relayer, isApproved) => whyForbidden(onNetwork('evm', content), relayer, isApproved),
+    whyForbidden: (content, relayer, approvals) => whyForbidden(onNetwork('evm', content), relayer, approvals),
     judge(content, { policies }, asker) {
       const { rules } = onNetwork('evm', policies);
       return rules === null ? null : judge(rules, onNetwork('evm', content), asker);

@@ -45,7 +45,7 @@ export function judge(rules: readonly EvmRule[], content: Judged, asker: Judging
     const field = limit.asset === 'native' ? 'value' : 'data';
     return amount === 0n ? [] : [{ field, window: windowOf(by.rule.id, limit, askerOf(asker)), limit, amount }];
   });
-  return { verdict: 'allow', ruleId: by.rule.id, spends, approval: approvalBy(by.rule) };
+  return { verdict: 'allow', ruleId: by.rule.id, spends, approval: approvalBy(by, asker) };
 }
 
 interface RuleCall {

@@ -40,11 +40,11 @@ export interface DraftDeps {
  */
 export async function draftAttempt(
   deps: DraftDeps,
-  { relayer, isApproved }: Pick<DraftRequest, 'relayer' | 'isApproved'>,
+  { relayer, approvals = 0 }: Pick<DraftRequest, 'relayer' | 'approvals'>,
   content: SolanaContent,
 ): Promise<SolanaDraft | Refusal> {
   const { message: base, signatures, isFixed } = baseOf(content, relayer.address);
-  const forbidden = refusalOf(base, relayer, isApproved === true);
+  const forbidden = refusalOf(base, relayer, approvals);
   if (forbidden !== null) return forbidden;
   const lifetime = isFixed ? await deps.lifetimes.given(base.blockhash) : await deps.lifetimes.fresh();
   if ('refused' in lifetime) return lifetime;
@@ -78,16 +78,16 @@ export async function draftAttempt(
 }
 
 /** See `Chain.whyForbidden`. */
-export function whyForbidden(content: SolanaContent, relayer: Relayer, isApproved: boolean): Refusal | null {
-  return refusalOf(baseOf(content, relayer.address).message, relayer, isApproved);
+export function whyForbidden(content: SolanaContent, relayer: Relayer, approvals: number): Refusal | null {
+  return refusalOf(baseOf(content, relayer.address).message, relayer, approvals);
 }
 
-function refusalOf(message: Message, relayer: Relayer, isApproved: boolean): Refusal | null {
+function refusalOf(message: Message, relayer: Relayer, approvals: number): Refusal | null {
   const problem = whyMessageForbidden(message, relayer);
   if (problem !== null) return forbiddenBecause(`the transaction ${problem}`);
   const { rules } = onNetwork('solana', relayer.policies);
-  const judgement = rules === null ? null : judge(rules, message, isApproved ? 'approved' : null);
-  return forbiddenByRules(judgement, isApproved);
+  const judgement = rules === null ? null : judge(rules, message, approvals > 0 ? 'approved' : null);
+  return forbiddenByRules(judgement, approvals);
 }
 
 type Base = Pick<SolanaDraft, 'signatures'> & Pick<Pricing, 'message' | 'isFixed'>;

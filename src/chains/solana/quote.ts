@@ -29,7 +29,7 @@ export async function quoteAttempt(
   // A message that is only quoted makes no later one a duplicate, and says nothing about how long nodes deny a part.
   const deps: DraftDeps = { ...drafting, recent: createRecentMessages(), denials: createDenials(clock, deniedForMs) };
   // What is forbidden at once is known; the rest of the quote is about what would happen without that.
-  const drafted = whyForbidden(wanted, relayer, false) === null ? relayer : unrestricted;
+  const drafted = whyForbidden(wanted, relayer, 0) === null ? relayer : unrestricted;
   const [draft, simulated] = await Promise.all([
     part('the fee', () => draftAttempt(deps, { relayer: drafted }, wanted)),
     part('the simulation', () => simulate(deps, relayer.address, wanted)),

@@ -62,7 +62,7 @@ export function createSolanaChain(options: SolanaChainOptions): Chain {
     ...methods,
     network,
     contentOf: (request, context) => contentFromRequest(onNetwork('solana', request), context),
-    whyForbidden: (content, relayer, isApproved) => whyForbidden(onNetwork('solana', content), relayer, isApproved),
+    whyForbidden: (content, relayer, approvals) => whyForbidden(onNetwork('solana', content), relayer, approvals),
     judge(content, { policies, address }, asker) {
       const { rules } = onNetwork('solana', policies);
       return rules === null ? null : judge(rules, baseOf(onNetwork('solana', content), address).message, asker);

@@ -32,8 +32,8 @@ import { maxTransactionFeeStroops } from './transaction.js';
  * fee-bump envelope: nodes accept nothing else as a replacement. Throws `NODE_UNAVAILABLE`.
  */
 export async function draftAttempt(deps: DraftDeps, request: DraftRequest): Promise<StellarDraft | Refusal> {
-  const { content, relayer, isApproved = false } = request;
-  const forbidden = content === 'filler' ? null : whyForbidden(onNetwork('stellar', content), relayer, isApproved);
+  const { content, relayer, approvals = 0 } = request;
+  const forbidden = content === 'filler' ? null : whyForbidden(onNetwork('stellar', content), relayer, approvals);
   if (forbidden !== null) return forbidden;
   const drafted = await draftUnpaid(deps, request);
   if ('refused' in drafted) return drafted;

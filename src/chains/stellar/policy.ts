@@ -32,7 +32,7 @@ export function whySourceForbidden({ operations, sourceAccount }: Operations, ac
 }
 
 /** See `Chain.whyForbidden`. The signers of a foreign envelope answer for its accounts: the relayer signs for its fee alone. */
-export function whyForbidden(content: StellarContent, relayer: Relayer, isApproved: boolean): Refusal | null {
+export function whyForbidden(content: StellarContent, relayer: Relayer, approvals: number): Refusal | null {
   const { sourceAccount } = content;
   const { address } = relayer;
   const policies = onNetwork('stellar', relayer.policies);
@@ -41,8 +41,8 @@ export function whyForbidden(content: StellarContent, relayer: Relayer, isApprov
       ? whyOperationsForbidden({ operations: operationsOf(content.operations), sourceAccount }, address, policies)
       : forbiddenChangeIn({ operations: envelopeV1(content.envelope).tx.operations, sourceAccount }, address, policies);
   if (problem !== null) return forbiddenBecause(`the transaction ${problem}`);
-  const judgement = policies.rules === null || restoresOnly(content) ? null : judge(content, relayer, isApproved ? 'approved' : null);
-  return forbiddenByRules(judgement, isApproved);
+  const judgement = policies.rules === null || restoresOnly(content) ? null : judge(content, relayer, approvals > 0 ? 'approved' : null);
+  return forbiddenByRules(judgement, approvals);
 }
 
 /** The service sends such a transaction itself, for a call that the rules allow; it pays its fee alone. */

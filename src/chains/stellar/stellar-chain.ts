@@ -66,7 +66,7 @@ export function createStellarChain(options: RpcOptions<StellarNetwork>): Stellar
         isRefused,
       });
     },
-    whyForbidden: (content, relayer, isApproved) => whyForbidden(onNetwork('stellar', content), relayer, isApproved),
+    whyForbidden: (content, relayer, approvals) => whyForbidden(onNetwork('stellar', content), relayer, approvals),
     judge: (content, relayer, asker) => judge(onNetwork('stellar', content), relayer, asker),
     receiversOf: (content) => receiversIn(onNetwork('stellar', content)),
     isUnsequenced: (content) => onNetwork('stellar', content).kind === 'fee_bump',

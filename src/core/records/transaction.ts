@@ -247,6 +247,11 @@ export function isApproved(transaction: Pick<Transaction, 'approval'>): boolean 
   return transaction.approval !== null && !awaitsApproval(transaction);
 }
 
+/** How many approvals the content has, if that is as many as it needed; 0: it needed none, or waits for some. */
+export function approvalsOf(transaction: Pick<Transaction, 'approval'>): number {
+  return isApproved(transaction) ? (transaction.approval?.given.length ?? 0) : 0;
+}
+
 /** True if an attempt is signed; it then counts as broadcast. */
 export function isSigned({ liveVersion }: Pick<Transaction, 'liveVersion'>): boolean {
   return liveVersion !== null;

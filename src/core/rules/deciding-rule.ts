@@ -104,9 +104,12 @@ function denialBy(ruleId: string, odd: Condition | undefined, otherField: string
   return { verdict: 'deny', ruleId, field, description: `${description}, which ${why}` };
 }
 
-/** Returns the approvals that a rule asks for; null: none. */
-export function approvalBy({ id, effect, approvals, approvalMs }: DecidingRule['rule']): NeededApproval | null {
-  if (effect !== 'approve') return null;
+/**
+ * Returns the approvals that a rule asks for; null: none. Of what is approved, a rule for some keys, of which the sender may not be one,
+ * asks for no more.
+ */
+export function approvalBy({ rule: { id, effect, approvals, approvalMs }, apiKeyIds }: DecidingRule, asker: Judged): NeededApproval | null {
+  if (effect !== 'approve' || (asker === 'approved' && apiKeyIds !== null)) return null;
   return { ruleId: id, required: approvals ?? defaultApproval.required, withinMs: approvalMs ?? defaultApproval.withinMs };
 }
 

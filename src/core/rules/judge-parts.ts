@@ -85,7 +85,7 @@ function judgePart(rules: readonly CompiledRule[], part: RulePart, asker: Judged
   const decision = decide(rules, { asker, field: part.field }, (one, reading) => conditionsOf(one, part, reading));
   if (decision.verdict === 'deny') return { ...decision, field: part.field };
   const { rule } = decision.by;
-  return { verdict: 'allow', ruleId: rule.id, spends: spendsOf(decision.by, part, asker), approval: approvalBy(rule) };
+  return { verdict: 'allow', ruleId: rule.id, spends: spendsOf(decision.by, part, asker), approval: approvalBy(decision.by, asker) };
 }
 
 /** The conditions of a rule in the order in which they are checked. */

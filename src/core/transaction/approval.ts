@@ -1,6 +1,6 @@
 import { DomainError } from '../errors/errors.js';
 import type { NeededApproval } from '../records/judgement.js';
-import { type Approval, awaitsApproval, changed, type Transaction } from '../records/transaction.js';
+import { type Approval, type ApprovalDecision, awaitsApproval, changed, type Transaction } from '../records/transaction.js';
 
 /*
  * The approvals of a transaction. What its content needs is decided when that is accepted, and stays when rules change. New content begins
@@ -25,10 +25,17 @@ export function unapprovedReason({ given, required }: Approval): string {
   return `not approved in time: it has ${given.length} of ${required} approvals`;
 }
 
-/** Records the approval of a key. `statusReason`: why the transaction waits if that was the last one. */
-export function approved(transaction: Transaction, apiKeyId: string, nowMs: number, statusReason: string): Transaction {
+/**
+ * Records the approval of a key, and drops approvals of keys that are not usable any more. `statusReason`: why the transaction waits if
+ * that was the last one.
+ */
+export function approved(
+  transaction: Transaction,
+  { apiKeyId, atMs, isUsable }: ApprovalDecision & { isUsable(apiKeyId: string): boolean },
+  statusReason: string,
+): Transaction {
   const before = approvalOf(transaction);
-  const approval = { ...before, given: [...before.given, { apiKeyId, atMs: nowMs }] };
+  const approval = { ...before, given: [...before.given.filter((one) => isUsable(one.apiKeyId)), { apiKeyId, atMs }] };
   const reason = awaitsApproval({ approval }) ? approvalReason(approval) : statusReason;
   return changed(transaction, { approval, statusReason: reason }, transaction.revision + 1);
 }

@@ -4,7 +4,7 @@ import type { Relayer } from '../records/relayer.js';
 import { isApproved, isFinal, type OpenTransaction, type Transaction, type TransactionView } from '../records/transaction.js';
 import { approvalOf, approved, rejected } from './approval.js';
 import { findWithAttempts } from './find-transaction.js';
-import { requireApprovable, requireRevision, requireWaiting } from './lifecycle.js';
+import { requireInTime, requireRevision, requireWaiting } from './lifecycle.js';
 import type { TransactionDeps } from './send-transaction.js';
 import { viewOf } from './transaction-changes.js';
 
@@ -15,16 +15,22 @@ export interface DecidedBy {
   readonly expectedRevision: bigint;
 }
 
+/** Who approves. */
+interface ApprovedBy extends DecidedBy {
+  /** False for a key that was revoked or has expired: its approval does not count any more. */
+  isUsable(apiKeyId: string): boolean;
+}
+
 /**
  * Approves a transaction that waits for it. With the last approval that it needs it goes into the queue of its account. A second approval
- * of a key changes nothing. Throws 404; 400 if it does not wait for approval, or no longer; 403 if the key sent it or replaced its content;
- * 412 if the revision is not the expected one.
+ * of a key changes nothing. Approvals of keys that are not usable any more are dropped, so it waits for others. Throws 404; 400 if it does
+ * not wait for approval, or no longer; 403 if the key sent it or replaced its content; 412 if the revision is not the expected one.
  */
 export function approveTransaction(
   deps: TransactionDeps,
   relayer: Relayer,
   transactionId: string,
-  { apiKeyId, expectedRevision }: DecidedBy,
+  { apiKeyId, expectedRevision, isUsable }: ApprovedBy,
 ): Promise<TransactionView> {
   const isDone = (transaction: Transaction): boolean => {
     const { approval, status } = transaction;
@@ -34,11 +40,11 @@ export function approveTransaction(
     const nowMs = deps.clock.nowMs();
     requireWaiting(transaction, 'approved');
     const { senders } = approvalOf(transaction);
-    requireApprovable(transaction, nowMs);
+    requireInTime(transaction, null, nowMs);
     if (senders.includes(apiKeyId)) throw sentByApprover(transaction, apiKeyId);
     requireRevision(transaction, expectedRevision);
     const statusReason = deps.lanes.whyUnsigned(transaction, transaction.content);
-    return { steps: [approved(transaction, apiKeyId, nowMs, statusReason)], writesEvent: true };
+    return { steps: [approved(transaction, { apiKeyId, atMs: nowMs, isUsable }, statusReason)], writesEvent: true };
   });
 }
 

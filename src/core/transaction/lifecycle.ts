@@ -355,7 +355,7 @@ export function requireInTime(transaction: Transaction, givenUntilMs: number | n
 }
 
 /** Throws 400 if the time has passed in which the transaction had to be approved, and it was not. */
-export function requireApprovable(transaction: Transaction, nowMs: number): void {
+function requireApprovable(transaction: Transaction, nowMs: number): void {
   const { id, approval } = transaction;
   if (approval === null || !awaitsApproval(transaction) || approval.expiresAtMs > nowMs) return;
   const sentence = `the transaction had to be approved by ${new Date(approval.expiresAtMs).toISOString()}; send it again`;

@@ -1,6 +1,6 @@
 import { nullIfUnavailable } from '../../core/errors/unavailable.js';
 import { type Draft, isRefusal, type Refusal } from '../../core/ports/chain/drafts.js';
-import { awaitsApproval, isApproved, type OpenTransaction, type Transaction } from '../../core/records/transaction.js';
+import { approvalsOf, awaitsApproval, type OpenTransaction, type Transaction } from '../../core/records/transaction.js';
 import { inTime } from '../../core/work/abort.js';
 import { waitingReason } from './commit-moves.js';
 import type { LaneContext } from './lane-context.js';
@@ -107,7 +107,7 @@ async function draftOf(lane: LaneContext, { transaction }: OpenTransaction): Pro
   const { content, validUntilMs } = transaction;
   const mayDepend = followsOthers(lane, transaction);
   const span = journal.step('transaction prepared', transaction);
-  const approval = { isApproved: isApproved(transaction) };
+  const approval = { approvals: approvalsOf(transaction) };
   const request = { relayer: lane.relayer(), content, outbids: [], validUntilMs, nextNonce: lane.numbers.next, ...approval };
   const drafted = await journal.within(span, () => lane.chain.draft(request));
   const draft = mayDepend ? undecided(drafted) : drafted;

@@ -2,7 +2,7 @@ import { nullIfUnavailable } from '../../core/errors/unavailable.js';
 import type { Draft, Prerequisite, Refusal } from '../../core/ports/chain/drafts.js';
 import { ConflictError } from '../../core/ports/store/change.js';
 import { isActive, type RelayerPolicies } from '../../core/records/relayer.js';
-import { isApproved, type OpenTransaction } from '../../core/records/transaction.js';
+import { approvalsOf, type OpenTransaction } from '../../core/records/transaction.js';
 import { replacedInPlace, signed } from '../../core/transaction/lifecycle.js';
 import { newTransaction } from '../../core/transaction/send-transaction.js';
 import { signAttempt } from '../../core/transaction/sign-attempt.js';
@@ -45,7 +45,7 @@ export async function draftFirst(
   { content }: Prerequisite,
 ): Promise<Draft | Refusal | null> {
   const { validUntilMs } = transaction;
-  const approval = { isApproved: isApproved(transaction) };
+  const approval = { approvals: approvalsOf(transaction) };
   const request = { relayer: lane.relayer(), content, outbids: [], validUntilMs, nextNonce: lane.numbers.next, ...approval };
   return lane.chain.draft(request).catch(nullIfUnavailable);
 }

@@ -21,7 +21,7 @@ const given = (...keys: readonly string[]) => keys.map((apiKeyId) => ({ apiKeyId
 /** Decides about the transaction as it is, or about another revision. */
 const by = async (rig: UseCaseRig, id: string, apiKeyId: string, seen?: bigint) => {
   const expectedRevision = seen ?? BigInt((await rig.store.read.transaction(id))?.transaction.revision ?? 0);
-  return { apiKeyId, expectedRevision };
+  return { apiKeyId, expectedRevision, isUsable: (id: string) => id !== 'revoked' };
 };
 const approve = async (rig: UseCaseRig, id: string, ...how: [string, bigint?]) =>
   approveTransaction(rig.deps, rig.relayer, id, await by(rig, id, ...how));
@@ -162,7 +162,7 @@ describe('approvals', () => {
     await rig.add(signedOf('a', { approval: anApproval({ given: given('boss', 'bootstrap') }) }), [anAttempt({ transactionId: 'a' })]);
     const { transaction } = await replace(rig, 'a', 'shop');
     assert.deepEqual([transaction.liveVersion, transaction.approval], [2, null]);
-    assert.equal(rig.drafts[0]?.isApproved, undefined);
+    assert.equal(rig.drafts[0]?.approvals, undefined);
     await rig.add(signedOf('b', { approval: anApproval({ given: given('boss', 'bootstrap') }), nonce: 1n }), [
       anAttempt({ transactionId: 'b', hash: '0x0b', nonce: 1n }),
     ]);
@@ -180,6 +180,25 @@ describe('approvals', () => {
       signAttempt(rig.deps, rig.relayer, open, { draft, nonce: 0n, purpose: 'content' }),
       /^Error: transaction a is not approved$/,
     );
+    await rig.close();
+  });
+
+  it('approvals: of a key that was revoked since none counts, and it waits for another', async () => {
+    const rig = await useCaseRig();
+    await rig.add(pendingOf('a', { approval: anApproval({ given: given('revoked') }) }));
+    const { transaction } = await approve(rig, 'a', 'boss');
+    assert.deepEqual([transaction.approval?.given, awaitsApproval(transaction)], [given('boss'), true]);
+    assert.equal(isApproved((await approve(rig, 'a', 'bootstrap')).transaction), true);
+    await rig.close();
+  });
+
+  it('approvals: none of what valid until has passed of', async () => {
+    const rig = await useCaseRig();
+    await rig.add(pendingOf('a', { approval: anApproval(), validUntilMs: nowMs }));
+    const [kind, reason, sentence] = await errorOf(approve(rig, 'a', 'boss'));
+    assert.deepEqual([kind, reason], ['precondition', 'TRANSACTION_EXPIRED']);
+    assert.match(sentence, /^valid_until of the transaction has passed/);
+    assert.equal((await reject(rig, 'a', 'boss')).transaction.status, 'canceled');
     await rig.close();
   });
 

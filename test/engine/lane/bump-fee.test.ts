@@ -49,7 +49,7 @@ it('fee bump: policies are asked whether they forbid content that was approved, 
     const transaction = aTransaction({ id: `t${index}`, status: 'submitted', liveVersion: 1, sentAtMs: 1, approval: one });
     return { transaction, attempts: [attempt] };
   });
-  const asked: boolean[] = [];
+  const asked: number[] = [];
   const relayer = { policies: {} };
   const lane = {
     relayer: () => relayer,
@@ -63,8 +63,8 @@ it('fee bump: policies are asked whether they forbid content that was approved, 
     heads: { count: 9, settled: null },
     chain: {
       unsequenced: { replacement: 'outbid', excludes: () => false },
-      whyForbidden: (_content: unknown, _relayer: unknown, isApproved: boolean) => {
-        asked.push(isApproved);
+      whyForbidden: (_content: unknown, _relayer: unknown, approvals: number) => {
+        asked.push(approvals);
         return null;
       },
     },
@@ -75,5 +75,5 @@ it('fee bump: policies are asked whether they forbid content that was approved, 
     bumpFee: async () => ({ refused: 'above_cap', sentence: 'fee not increased', lasting: false }),
   } as unknown as Sequence;
   await createFeeBumper(lane, sequence)();
-  assert.deepEqual(asked, [true, false]);
+  assert.deepEqual(asked, [1, 0]);
 });

@@ -121,8 +121,8 @@ it('settle: what is signed again is approved if it was, and a queued replacement
     funds: { readFree: async () => ({ free: 10n ** 30n }) },
     transactions: { inFlightCount: () => 1, tracked: () => undefined },
     chain: {
-      async draft({ isApproved }: { readonly isApproved?: boolean }) {
-        asked.push(isApproved);
+      async draft({ approvals }: { readonly approvals?: number }) {
+        asked.push(approvals);
         return { refused: 'above_cap', sentence: 'too much', lasting: false };
       },
     },
@@ -132,5 +132,5 @@ it('settle: what is signed again is approved if it was, and a queued replacement
   const head = { number: 9n, hash: '9', timestampMs: 0 };
   for (const transaction of [approved, { ...approved, queued: approved.content }, submitted])
     await signAgain(lane, [{ open: { transaction, attempts: [attempt] }, why: 'dead' }], head);
-  assert.deepEqual(asked, [true, false, false]);
+  assert.deepEqual(asked, [1, 0, 0]);
 });

@@ -8,6 +8,8 @@ import {
   type ListTransactionsRequest,
   TransactionService,
 } from '../../../../gen/relayer/v1/transaction_service_pb.js';
+import { bootstrapId } from '../../../core/access/authenticate.js';
+import type { KeyRing } from '../../../core/access/key-ring.js';
 import { invalidField } from '../../../core/errors/errors.js';
 import type { Bid } from '../../../core/fees/price.js';
 import type { PageOf, PageQuery } from '../../../core/ports/store/page.js';
@@ -44,6 +46,7 @@ import { createWaits, createWatch } from './wait.js';
 
 export type TransactionServiceDeps = Omit<SendDeps, 'ledger'> & {
   readonly store: SpendLedgerDeps['store'] & { readonly read: WatchDeps['read'] & TransactionListReads };
+  readonly keys: Pick<KeyRing, 'find'>;
   /** How long a watch may be silent. */
   readonly watchHeartbeatMs: number;
   /** Aborts when the service begins to stop, which ends all waits. */
@@ -55,6 +58,9 @@ type ListRequest = ListTransactionsRequest | FindTransactionsRequest;
 /** Implements `relayer.v1.TransactionService`. */
 export function createTransactionService(deps: TransactionServiceDeps): ServiceImpl<typeof TransactionService> {
   const { read } = deps.store;
+  const isUsable = (apiKeyId: string): boolean =>
+    apiKeyId === bootstrapId ||
+    deps.keys.find(apiKeyId).some(({ principal: { expiresAtMs } }) => expiresAtMs === null || expiresAtMs > deps.clock.nowMs());
   const sending: SendDeps = { ...deps, ledger: createSpendLedger(deps) };
   const waits = createWaits({ read, feed: deps.feed }, deps.shutdownSignal);
   const send = replayable(TransactionService.method.sendTransaction, async (request, context, saveResponse) => {
@@ -119,7 +125,7 @@ export function createTransactionService(deps: TransactionServiceDeps): ServiceI
       return { transaction: protoOfTransaction(view) };
     },
     async approveTransaction(request, context) {
-      const view = await approveTransaction(deps, relayerOf(context), request.transactionId, decidedBy(request, context));
+      const view = await approveTransaction(deps, relayerOf(context), request.transactionId, { ...decidedBy(request, context), isUsable });
       return { transaction: protoOfTransaction(view) };
     },
     async rejectTransaction(request, context) {

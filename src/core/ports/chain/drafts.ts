@@ -62,13 +62,19 @@ export function forbiddenBecause(sentence: string | null): Refusal | null {
 }
 
 /**
- * Returns the refusal of what the relayer's rules forbid now; null: they allow it. Rules may ask for the approval of what was accepted
- * without, which is too late then.
+ * Returns the refusal of what the relayer's rules forbid now; null: they allow it. Rules may ask for more approvals now than its content
+ * needed when it was accepted (0: none), which is too late then.
  */
-export function forbiddenByRules(judgement: Judgement | null, isApproved: boolean): Refusal | null {
+export function forbiddenByRules(judgement: Judgement | null, approvals: number): Refusal | null {
   if (judgement?.verdict === 'deny') return forbiddenBecause(`${judgement.field} ${judgement.description}`);
-  const approval = isApproved ? null : (judgement?.approval ?? null);
-  return forbiddenBecause(approval && `the rule ${approval.ruleId} asks for approvals now, without which it was accepted; send it again`);
+  const approval = judgement?.approval ?? null;
+  if (approval === null || approval.required <= approvals) return null;
+  const { ruleId, required } = approval;
+  return forbiddenBecause(
+    approvals === 0
+      ? `the rule ${ruleId} asks for approvals now, without which it was accepted; send it again`
+      : `the rule ${ruleId} asks for ${required} approvals now, and it has ${approvals}; send it again`,
+  );
 }
 
 /** The failure reason for each lasting refusal of the chain. */
@@ -96,8 +102,8 @@ export interface DraftRequest {
   readonly untaken?: readonly Attempt[] | undefined;
   /** The transaction's `valid_until`, for networks on which an attempt can carry it. */
   readonly validUntilMs: number | null;
-  /** True: the content has needed approvals, and has them. Absent: it has not. */
-  readonly isApproved?: boolean;
+  /** How many approvals the content has, if that is as many as it needed. Absent: none. */
+  readonly approvals?: number;
   /**
    * The nonce that the transaction would get next; absent if it has one, or takes none. If the chain's own count is past it, the chain
    * refuses for now: an attempt signed with it could never be mined.

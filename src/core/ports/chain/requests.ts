@@ -118,10 +118,10 @@ export interface RequestChain {
   contentOf(request: ContentRequest, context: RequestContext): Wanted;
   /**
    * Returns why the relayer's policies forbid content that they may have allowed when it was accepted; null if they allow it. Its fee and
-   * what only nodes know are checked by `draft`, which checks this, too. `isApproved`: it has needed approvals, and has them. Calls no
+   * what only nodes know are checked by `draft`, which checks this, too. `approvals`: how many it has, if it needed them. Calls no
    * node.
    */
-  whyForbidden(content: Content, relayer: Relayer, isApproved: boolean): Refusal | null;
+  whyForbidden(content: Content, relayer: Relayer, approvals: number): Refusal | null;
   /** Returns what the relayer's rules say about content; null: it has none. Absent: the network has no rules. Calls no node. */
   judge?(content: Content, relayer: Relayer, asker: Asker): Judgement | null;
   /** Returns the addresses that content pays or calls, as far as it shows them. Calls no node. */

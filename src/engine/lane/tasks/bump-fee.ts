@@ -3,7 +3,7 @@ import { isEscalationDue, notIncreasedReason } from '../../../core/fees/escalati
 import { maxCost } from '../../../core/fees/price.js';
 import { type BumpReason, type Draft, isRefusal, type Refusal } from '../../../core/ports/chain/drafts.js';
 import type { Sequence } from '../../../core/ports/chain/slots.js';
-import { type Attempt, isApproved, type OpenTransaction, type Transaction } from '../../../core/records/transaction.js';
+import { type Attempt, approvalsOf, type OpenTransaction, type Transaction } from '../../../core/records/transaction.js';
 import { speedOf } from '../../../core/transaction/delays.js';
 import { signed } from '../../../core/transaction/lifecycle.js';
 import { attemptsInSlot } from '../../../core/transaction/outbid.js';
@@ -76,7 +76,7 @@ async function bumpFees(lane: LaneContext, sequence: Sequence, lowest: Lowest | 
     const outbids = attemptsInSlot(open).filter((attempt) => why !== 'too_expensive' || transactions.stateOf(attempt)?.wasTaken);
     const { content } = open.transaction;
     const relayer = lane.relayer();
-    const forbidden = live.purpose === 'content' ? lane.chain.whyForbidden(content, relayer, isApproved(open.transaction)) : null;
+    const forbidden = live.purpose === 'content' ? lane.chain.whyForbidden(content, relayer, approvalsOf(open.transaction)) : null;
     if (forbidden !== null) {
       await signBump(lane, open, live, {
         sentence: `${forbidden.sentence}; the current attempt stays live; cancel the transaction to end it`,

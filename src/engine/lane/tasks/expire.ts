@@ -1,6 +1,6 @@
 import { DomainError, type ErrorReason } from '../../../core/errors/errors.js';
 import { blockTimeMsOf, type Head } from '../../../core/ports/chain/head.js';
-import { awaitsApproval, isSigned, type Transaction } from '../../../core/records/transaction.js';
+import { isSigned, type Transaction } from '../../../core/records/transaction.js';
 import { unapprovedReason } from '../../../core/transaction/approval.js';
 import { endedUnsigned, givenUp, slotTerms } from '../../../core/transaction/lifecycle.js';
 import { outbid } from '../../../core/transaction/outbid.js';
@@ -76,9 +76,9 @@ export function createExpirer(lane: LaneContext): Expirer {
       await Promise.all(ending.slice(at, at + atOnce).map(({ transaction: { id } }) => end(id, agreedMs)));
     const shownMs = Math.max(ownMs - usualSkewMs, databaseMs - usualSkewMs, chainMs ?? Number.NEGATIVE_INFINITY);
     const doubted = passed.filter((one) => !isExpired(one, agreedMs) && isExpired(one, shownMs));
-    const unapproved = doubted.filter(({ transaction }) => awaitsApproval(transaction));
+    const outdated = doubted.filter(({ transaction }) => isPast(transaction, shownMs));
+    const unapproved = doubted.filter(({ transaction }) => !isPast(transaction, shownMs));
     await explain(unapproved, `waiting: the time for approvals has passed; ${endsWithClock}`, shownMs);
-    const outdated = doubted.filter(({ transaction }) => !awaitsApproval(transaction));
     await explain(outdated, `waiting: valid_until has passed; ${endsWithClock}`, shownMs);
   }
 
@@ -169,10 +169,13 @@ async function endOne(lane: LaneContext, id: string, agreedMs: number, isMeant: 
     if (!isExpired(current, agreedMs) || transaction.nonce !== null || !isMeant(transaction)) return null;
     if (isSigned(transaction)) return { steps: [givenUp(transaction, 'expire')] };
     const { approval } = transaction;
-    const isPassed = transaction.validUntilMs !== null && transaction.validUntilMs <= agreedMs;
-    const reason = approval === null || isPassed ? 'valid_until passed' : unapprovedReason(approval);
+    const reason = approval === null || isPast(transaction, agreedMs) ? 'valid_until passed' : unapprovedReason(approval);
     return { steps: [endedUnsigned(transaction, 'expired', reason)] };
   });
+}
+
+function isPast({ validUntilMs }: Pick<Transaction, 'validUntilMs'>, nowMs: number): boolean {
+  return validUntilMs !== null && validUntilMs <= nowMs;
 }
 
 /** It was mined, canceled or given more time meanwhile. */

@@ -7,7 +7,7 @@ import type { AttemptOutcome } from '../../../core/ports/chain/outcomes.js';
 import type { Unsequenced } from '../../../core/ports/chain/slots.js';
 import type { Decide } from '../../../core/ports/lanes.js';
 import { isActive, type RelayerPolicies } from '../../../core/records/relayer.js';
-import { type Attempt, isApproved, type OpenTransaction, type Transaction } from '../../../core/records/transaction.js';
+import { type Attempt, approvalsOf, type OpenTransaction, type Transaction } from '../../../core/records/transaction.js';
 import { endedDead, failed, mined, reorged, resolved, signed, unresolvable } from '../../../core/transaction/lifecycle.js';
 import { signAttempt } from '../../../core/transaction/sign-attempt.js';
 import { isOver, lasted, seenAt } from '../../../core/work/patience.js';
@@ -248,7 +248,7 @@ async function draftAgain(lane: LaneContext, dead: Dead): Promise<DraftedAgain |
   const wanted = wantedOf(transaction);
   const relayer = lane.relayer();
   const { content, validUntilMs } = wanted;
-  const request = { relayer, content, validUntilMs, outbids: [], isApproved: isApproved(wanted) };
+  const request = { relayer, content, validUntilMs, outbids: [], approvals: approvalsOf(wanted) };
   const drafted = await lane.chain.draft(request).catch(nullIfUnavailable);
   const draft = drafted !== null && mayDepend ? undecided(drafted) : drafted;
   if (draft !== null && !isRefusal(draft)) return { ...dead, draft, policies: relayer.policies };
