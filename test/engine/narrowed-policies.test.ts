@@ -258,7 +258,7 @@ const solana: Network<SolanaPolicies, SolanaRequest> = {
     ],
   },
   async start(test, policies, changed) {
-    const rig = await startSolanaRig({ folder: await temporaryFolder(), policies, changed });
+    const rig = await startSolanaRig({ folder: await temporaryFolder(), policies, changed, hasSecondNode: true });
     test.after(() => rig.stop());
     return {
       rig,
