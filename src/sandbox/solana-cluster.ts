@@ -9,9 +9,9 @@ import { startSolana } from './solana/start-solana.js';
  *
  *     npm run build && node dist/program/solana-cluster.js --port 8899 --slot-ms 400 --account <address>:<lamports>
  *
- * `--account` can be repeated; `--slot-ms 0` makes blocks only on command. Prints one line when it listens. Commands by GET: `/advance`
- * makes blocks until pending transactions are final, and `/expire` drops pending transactions until they expire, then lands their
- * replacements.
+ * `--account` can be repeated; `--slot-ms 0` makes blocks only on command; `--second-node` starts another node of the cluster. Prints one
+ * line with its URLs when it listens. Commands by GET to the first: `/advance` makes blocks until pending transactions are final, and
+ * `/expire` drops pending transactions until they expire, then lands their replacements.
  */
 const { values } = parseArgs({
   options: {
@@ -19,6 +19,7 @@ const { values } = parseArgs({
     'slot-ms': { type: 'string', default: '400' },
     'finalized-after': { type: 'string', default: '31' },
     'until-stdin-ends': { type: 'boolean', default: false },
+    'second-node': { type: 'boolean', default: false },
     account: { type: 'string', multiple: true, default: [] },
   },
 });
@@ -46,7 +47,8 @@ const { chain, url, ...solana } = await startSolana({
   ...(slotMs === 0 ? {} : { slotMs }),
   commands: { '/advance': advance, '/expire': expire },
 });
-process.stdout.write(`Listening on ${url}\n`);
+const urls = [url, ...(values['second-node'] ? [(await solana.addNode()).url] : [])];
+process.stdout.write(`Listening on ${urls.join(' ')}\n`);
 
 async function advance(): Promise<string> {
   chain.advance(1 + finalizedAfterBlocks);

@@ -24,13 +24,15 @@ export async function startSolanaSandbox(blockSeconds: number): Promise<SandboxC
   const accounts = receivers.flatMap((receiver) => ['--account', `${receiver}:1000000000`]);
   const times = ['--slot-ms', String(blockSeconds * 1000), '--finalized-after', String(finalizedAfterBlocks)];
   if (!isRuntimeInstalled()) return 'no Solana relayer: its local cluster needs the package litesvm (npm install litesvm)';
-  const cluster = await startChainProgram(program, [...times, ...accounts]);
-  const [, rpcUrl] = /^Listening on (\S+)$/.exec(cluster.firstLine) ?? [];
-  if (rpcUrl === undefined) throw new Error(`the local Solana cluster printed an unexpected line: ${cluster.firstLine}`);
+  // Two nodes agree at once that an attempt has expired; the only one would have to prove it twice, minutes apart.
+  const cluster = await startChainProgram(program, ['--second-node', ...times, ...accounts]);
+  const [, rpcUrl, secondUrl] = /^Listening on (\S+) (\S+)$/.exec(cluster.firstLine) ?? [];
+  if (rpcUrl === undefined || secondUrl === undefined)
+    throw new Error(`the local Solana cluster printed an unexpected line: ${cluster.firstLine}`);
   const network: SolanaNetwork = {
     name: 'sandbox-solana',
     type: 'solana',
-    rpcUrls: [{ url: rpcUrl, weight: 100 }],
+    rpcUrls: [rpcUrl, secondUrl].map((url) => ({ url, weight: 100 })),
     averageBlockTimeMs: 1000 * blockSeconds || idleBlockMs,
     symbol: 'SOL',
     ...localNetwork,
