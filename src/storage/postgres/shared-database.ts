@@ -42,7 +42,7 @@ export function createSharedDatabase({ openObserver, database, statements, recor
       ]),
     remove: (number, { pid, started }, lost) =>
       write('removeInstance', [
-        guarded(instances.removeGone, { number, backend_pid: pid, backend_started: started }),
+        guarded(lost === null ? instances.removeWhole : instances.removeGone, { number, backend_pid: pid, backend_started: started }),
         step(instances.bury, { number, removed_at_ms: clock.nowMs() }),
         step(leases.giveAll, { holder: number }),
         ...(lost === null ? [] : [recordingRewind(rewinds, lost, clock.nowMs())]),

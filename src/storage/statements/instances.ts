@@ -94,6 +94,16 @@ const ownColumns = [
 
 /** Statements on the processes that use the database. */
 export function instanceStatements({ builder: db, hasSeveralWriters }: Pick<Dialect, 'builder' | 'hasSeveralWriters'>) {
+  const newestTimeline = db
+    .selectFrom('instances')
+    .select(({ fn }) => fn.max('timeline').as('timeline'))
+    .where('number', '>', sql.lit(1));
+  const removed = ({ number, backend_pid, backend_started }: { number: number } & OwnBackend) =>
+    db
+      .deleteFrom('instances')
+      .where('number', '=', number)
+      .where('backend_pid', '=', backend_pid)
+      .where('backend_started', '=', backend_started);
   /** True if the database has this batch of a process; null: it has written none. */
   const hasBatch = (number: number, batch: number | null) => {
     const { eb, or, exists } = expressionBuilder<Schema, 'instances'>();
@@ -219,12 +229,16 @@ export function instanceStatements({ builder: db, hasSeveralWriters }: Pick<Dial
     ),
 
     /** Removes an instance that shares the database, unless it has another connection by now. */
-    removeGone: statement<{ number: number } & OwnBackend, never>('instances_remove_gone', ({ number, backend_pid, backend_started }) =>
-      db
-        .deleteFrom('instances')
-        .where('number', '=', number)
-        .where('backend_pid', '=', backend_pid)
-        .where('backend_started', '=', backend_started),
+    removeGone: statement<{ number: number } & OwnBackend, never>('instances_remove_gone', (values) => removed(values)),
+
+    /**
+     * The same, unless it may have lost commits by a failover. This instance may have learned of that only after it had decided, when its
+     * own connection moved to the new primary.
+     */
+    removeWhole: statement<{ number: number } & OwnBackend, never>('instances_remove_whole', (values) =>
+      removed(values).where(({ eb, or }) =>
+        or([eb('timeline', 'is', null), eb('is_synchronous', '=', 1), eb('timeline', '>=', newestTimeline)]),
+      ),
     ),
 
     /** Remembers that an instance is removed. */
