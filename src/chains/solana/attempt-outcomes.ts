@@ -145,16 +145,23 @@ export function createAttemptOutcomes({ rpc, positions, clock, log, networkName 
       else if (statuses.slot >= finalized.slot && statuses.value[at] === null) proved.push(attempt);
     }
     if (proved.length === 0) return;
-    // A node that lags behind the proof may not have the attempt's block yet.
-    const second = await firstOfOthers(answeredBy, searchAgain(rpc, proved), ({ slot }) => slot >= finalized.slot);
+    const found = new Set<string>();
+    const second = await firstOfOthers(answeredBy, searchAgain(rpc, proved), ({ slot, value }) => {
+      // One that lags can have it as well.
+      for (const [at, { hash }] of proved.entries()) if (value[at] != null) found.add(hash);
+      // A node that lags behind the proof may not have the attempt's block yet.
+      return slot >= finalized.slot;
+    });
     if (second === null) return;
     const denials = await denialsOf(rpc, proved, answeredBy);
-    for (const [at, { hash, fields }] of proved.entries()) {
+    for (const { hash, fields } of proved) {
       const deniedAt = denials.get(fields.recentBlockhash);
       // Later than the blocks of the proof, the attempt can be in one that was final only at the denial.
       const isDenied = deniedAt !== undefined && deniedAt >= fields.sinceSlot + maxSlotsAhead;
-      if (second.value[at] !== null || !isDenied || second.slot < deniedAt) continue;
-      outcomes.set(hash, !rpc.isSingle() || lone.take(hash) ? dead : { kind: 'open', isProvedOnce: true });
+      if (found.has(hash) || !isDenied || second.slot < deniedAt) continue;
+      if (!second.isOwn) outcomes.set(hash, dead);
+      else if (shown.wasFinal(hash)) outcomes.set(hash, { kind: 'open', isDoubted: true });
+      else outcomes.set(hash, lone.take(hash) ? dead : { kind: 'open', isProvedOnce: true });
     }
   }
 
@@ -206,10 +213,10 @@ async function firstOfOthers<T>(answeredBy: ReadonlySet<number>, ask: AskOther<T
 
 /**
  * Searches the history of an endpoint that did not give the proof, since one node can also show false blocks. If every other endpoint
- * says that it keeps no history, the same endpoint answers again, as a single one does. Throws `NODE_UNAVAILABLE` if none answers and one
- * fails otherwise: it may have the attempt.
+ * says that it keeps no history, the same endpoint answers again, as a single one does (`isOwn`). Throws `NODE_UNAVAILABLE` if none answers
+ * and one fails otherwise: it may have the attempt.
  */
-function searchAgain(rpc: Rpc, attempts: readonly SolanaAttempt[]): AskOther<Statuses> {
+function searchAgain(rpc: Rpc, attempts: readonly SolanaAttempt[]): AskOther<Statuses & { readonly isOwn: boolean }> {
   const search = questions.statuses(signaturesOf(attempts), true, rpc.newestNumber());
   let hasHistory = false;
   // Words that are not known are no answer, so the next endpoint is asked.
@@ -222,11 +229,11 @@ function searchAgain(rpc: Rpc, attempts: readonly SolanaAttempt[]): AskOther<Sta
       const answer = await rpc.call(search, { first: { otherThan: new Set(asked) }, unanimous: 'all', isAboutNode, answeredBy: asked });
       // It has a history, so none of the endpoints after it may leave the search to the first one.
       hasHistory = true;
-      return answer;
+      return { ...answer, isOwn: rpc.isSingle() };
     } catch (error) {
       if (!(error instanceof NodeError)) throw error;
       if (hasHistory) throw nodeUnavailable(error);
-      return rpc.ask(search);
+      return { ...(await rpc.ask(search)), isOwn: true };
     }
   };
 }
@@ -236,8 +243,9 @@ function isDecided(outcome: AttemptOutcome | undefined): boolean {
 }
 
 /**
- * Returns the blockhashes that an endpoint which did not give the proof denies at a finalized block, with the slot of that block. A node
- * that has seen a blockhash denies it only once it has expired; it may be some slots behind the node that gave the proof.
+ * Returns the blockhashes that the endpoint of the proof and another one deny at a finalized block, with the slot of the other's block. A
+ * node that has seen a blockhash denies it only once it has expired; it may be some slots behind the node that gave the proof. One node
+ * alone may have named too low a last height, and deny the blockhash as well.
  */
 async function denialsOf(
   rpc: Rpc,
@@ -249,9 +257,13 @@ async function denialsOf(
     const { recentBlockhash, sinceSlot } = fields;
     if (denials.has(recentBlockhash)) continue;
     const call = questions.blockhashValidity(recentBlockhash, 'finalized', null);
+    const isLate = ({ slot }: { readonly slot: bigint }): boolean => slot >= sinceSlot + maxSlotsAhead;
+    const [prover] = answeredBy;
+    const own = prover === undefined ? null : await rpc.ask(call, { first: { only: prover } });
+    if (own === null || own.value || !isLate(own)) continue;
     const ask = (asked: Set<number>) => rpc.ask(call, { first: { otherThan: new Set(asked) }, answeredBy: asked });
-    const denial = await firstOfOthers(answeredBy, ask, ({ slot, value }) => !value && slot >= sinceSlot + maxSlotsAhead);
-    if (denial !== null) denials.set(recentBlockhash, denial.slot);
+    const other = await firstOfOthers(answeredBy, ask, isLate);
+    if (other !== null && !other.value) denials.set(recentBlockhash, other.slot);
   }
   return denials;
 }

@@ -1,5 +1,6 @@
 import type { AttemptOutcome } from '../../core/ports/chain/outcomes.js';
 import type { DurationClock } from '../../core/work/clock.js';
+import { remember } from '../../core/work/remember.js';
 import { createDenials } from '../rpc/denials.js';
 import type { Rpc } from '../rpc/rpc.js';
 import type { SolanaAttempt } from './absence.js';
@@ -20,6 +21,8 @@ export interface ShownOutcomes {
    * is in its own blocks. Throws `NODE_UNAVAILABLE`.
    */
   askLate(attempts: readonly SolanaAttempt[], outcomes: Map<string, AttemptOutcome>): Promise<void>;
+  /** True if an endpoint has called the attempt with this signature final. */
+  wasFinal(hash: string): boolean;
 }
 
 type Landed = Extract<AttemptOutcome, { readonly kind: 'landed' }>;
@@ -27,6 +30,10 @@ type Landed = Extract<AttemptOutcome, { readonly kind: 'landed' }>;
 /** A transaction is usually in a block within seconds, and final 32 slots later. After these times another endpoint is asked as well. */
 const unseenForMs = 15_000;
 const unendedForMs = 30_000;
+/** A node that is this far past a block shows it as final. */
+const slotsUntilFinal = 64n;
+/** One that is forgotten can be proved dead by one endpoint, twice. */
+const maxFinal = 10_000;
 
 /** The parts of a reader of what is shown. */
 interface ShownOutcomesDeps {
@@ -41,19 +48,26 @@ interface ShownOutcomesDeps {
 export function createShownOutcomes({ rpc, results, clock, onShown }: ShownOutcomesDeps): ShownOutcomes {
   const unseen = createDenials(clock, unseenForMs);
   const unended = createDenials(clock, unendedForMs);
+  /** The signatures that an endpoint has called final. */
+  const final = new Map<string, true>();
+
+  const isLong = (hash: string, outcome: AttemptOutcome | undefined): outcome is Landed =>
+    outcome?.kind === 'landed' && !outcome.isFinal && outcome.isDisputed !== true && unended.isLong(hash);
 
   const take: ShownOutcomes['take'] = async (attempts, { value }, reading, outcomes) => {
-    const final: Final[] = [];
+    const shownFinal: Final[] = [];
     for (const [at, attempt] of attempts.entries()) {
       const status = value[at] ?? null;
       if (status === null) continue;
       onShown(attempt.hash);
       outcomes.set(attempt.hash, landed(attempt, status, null));
-      if (status.isFinal) final.push({ attempt, slot: status.slot, status });
+      if (!status.isFinal) continue;
+      remember(final, attempt.hash, true, maxFinal);
+      shownFinal.push({ attempt, slot: status.slot, status });
     }
-    if (final.length === 0) return;
-    const confirmed = await results.confirm({ final, ...reading });
-    for (const { attempt, status } of final) {
+    if (shownFinal.length === 0) return;
+    const confirmed = await results.confirm({ final: shownFinal, ...reading });
+    for (const { attempt, status } of shownFinal) {
       const result = confirmed.get(attempt.hash);
       if (result === 'disputed') outcomes.set(attempt.hash, { ...landed(attempt, status, null), isDisputed: true });
       else if (result !== undefined) outcomes.set(attempt.hash, landed(attempt, result.status, result.feePaid));
@@ -69,21 +83,29 @@ export function createShownOutcomes({ rpc, results, clock, onShown }: ShownOutco
     for (const some of chunksOf(attempts)) {
       const answeredBy = new Set<number>();
       const call = questions.statuses(signaturesOf(some), withHistory, rpc.newestNumber());
-      await take(some, await rpc.ask(call, { first: 'another', answeredBy }), { withHistory, answeredBy }, outcomes);
+      const statuses = await rpc.ask(call, { first: 'another', answeredBy });
+      await take(some, statuses, { withHistory, answeredBy }, outcomes);
+      for (const [at, { hash }] of some.entries()) {
+        const outcome = outcomes.get(hash);
+        if (outcome?.kind !== 'landed' || outcome.isFinal) continue;
+        // What only one of the two shows, and never as final, may not be there.
+        const isDenied = withHistory && statuses.value[at] === null && statuses.slot >= outcome.receipt.blockNumber + slotsUntilFinal;
+        if (isDenied || (!withHistory && isLong(hash, outcome))) outcomes.set(hash, { ...outcome, isDisputed: true });
+      }
     }
   }
 
   return {
     take,
+    wasFinal: (hash) => final.has(hash),
     async askLate(attempts, outcomes) {
       if (rpc.isSingle()) return;
       const unshown: SolanaAttempt[] = [];
       const unfinished: SolanaAttempt[] = [];
       for (const attempt of attempts) {
         const outcome = outcomes.get(attempt.hash);
-        if (outcome?.kind !== 'landed') {
-          if (unseen.isLong(attempt.hash)) unshown.push(attempt);
-        } else if (!outcome.isFinal && outcome.isDisputed !== true && unended.isLong(attempt.hash)) unfinished.push(attempt);
+        if (outcome?.kind === 'open' && unseen.isLong(attempt.hash)) unshown.push(attempt);
+        if (isLong(attempt.hash, outcome)) unfinished.push(attempt);
       }
       await askAnother(unshown, false, outcomes);
       await askAnother(unfinished, true, outcomes);

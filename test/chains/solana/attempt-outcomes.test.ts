@@ -415,11 +415,15 @@ describe('outcome of an attempt', () => {
       await read(attempt);
       const shown = await read(attempt);
       assert.equal(shown?.kind, hasLanded ? 'landed' : 'open');
-      // What it shows now contradicts its first proof.
+      // What it shows now contradicts its first proof, and what it has called final never counts as dead by its word.
       url = stranger.solana.url;
-      pass(300_000);
-      await stranger.advance(4);
-      assert.deepEqual(await read(attempt), proved);
+      for (const _ of ['once', 'again']) {
+        pass(300_000);
+        await stranger.advance(4);
+        const last = await read(attempt);
+        if (hasLanded) assert.deepEqual(last, { kind: 'open', isDoubted: true });
+        else assert.notEqual(last?.kind, 'landed');
+      }
     });
 
   it('outcome of an attempt: reads each block once for all attempts, and at most 384 blocks at a head', async (test) => {

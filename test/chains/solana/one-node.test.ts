@@ -21,8 +21,17 @@ import { silentLog } from '../../support/stored-samples.js';
 
 type Altered = (call: AskedCall, answer: never) => object | null;
 
+/** Which endpoints there are besides the one that lies. `isLast`: it has the least weight. */
+interface ChainOptions {
+  readonly isAlone?: boolean;
+  readonly second?: string;
+  readonly more?: readonly string[];
+  readonly isLast?: boolean;
+}
+
 /** A chain on the local cluster whose first endpoint answers some calls otherwise. The second, if there is one, is honest. */
-async function chainWith(test: TestContext, url: string, payer: string, altered: Altered, { isAlone = false, second = url } = {}) {
+async function chainWith(test: TestContext, url: string, payer: string, altered: Altered, options: ChainOptions = {}) {
+  const { isAlone = false, second = url, more = [], isLast = false } = options;
   const lying = await startFakeNode(test, async (request) => {
     const answers = [JSON.parse((await relayed(url, request)).body)].flat();
     const items = answers.map((answer, at) => {
@@ -32,7 +41,8 @@ async function chainWith(test: TestContext, url: string, payer: string, altered:
     });
     return { body: JSON.stringify(request.isBatch ? items : items[0]) };
   });
-  const rpcUrls = [{ url: lying.url, weight: 100 }, ...(isAlone ? [] : [{ url: second, weight: 1 }])];
+  const liar = { url: lying.url, weight: isLast ? 1 : 100 };
+  const rpcUrls = [liar, ...(isAlone ? [] : [second, ...more].map((one) => ({ url: one, weight: 10 })))];
   const { network } = solanaRelayer(payer, {}, { rpcUrls, averageBlockTimeMs: 1 });
   assert.ok(network.type === 'solana');
   const warnings: string[] = [];
@@ -438,5 +448,93 @@ describe('the word of one Solana node', () => {
     assert.deepEqual((await feesBy(raised as Altered, { isAlone: true })).fees, new Set([7_000n]));
     const silent = await feesBy(({ method }) => (method === 'getTransaction' ? { result: null } : null), { isAlone: true });
     assert.deepEqual(silent.fees, new Set([5_000n]));
+  });
+
+  for (const honest of [1, 2])
+    it(`the word of one Solana node: a low lifetime and a false denial of one do not make an attempt dead while ${honest} others know its blockhash`, async (test) => {
+      const { solana, payer, signed } = await startSolanaChain(test);
+      solana.chain.advance(200);
+      let isHead = true;
+      const lie: Altered = ({ method }, answer: { readonly result: { readonly value: { readonly lastValidBlockHeight: number } } }) => {
+        const { value } = answer.result ?? {};
+        if (method === 'getLatestBlockhash' && isHead)
+          return { result: { ...answer.result, value: { ...value, lastValidBlockHeight: value.lastValidBlockHeight - 147 } } };
+        if (method === 'isBlockhashValid') return { result: { ...answer.result, value: false } };
+        if (isHead || !['getEpochInfo', 'getSlot'].includes(method)) return null;
+        return { error: { code: -32005, message: 'Node is unhealthy' } };
+      };
+      const more = honest === 2 ? [(await solana.addNode()).url] : [];
+      const { chain, draft, pass } = await chainWith(test, solana.url, payer, lie as Altered, { more });
+      const made = await draft({ instructions: [transferInstruction(payer, to, 5n)] });
+      assert.ok(!('refused' in made));
+      const attempt = await signed(made);
+      isHead = false;
+      for (let round = 0; round < 11; round += 1) {
+        solana.chain.advance(10);
+        pass(10_000);
+        await chain.head();
+        assert.equal((await outcomeIn(chain, attempt))?.kind, 'open', `after ${(round + 1) * 10} blocks`);
+      }
+    });
+
+  it('the word of one Solana node: what another one has called final is not dead by the only one that keeps history', async (test) => {
+    const { solana, payer, signed, drafted } = await startSolanaChain(test);
+    solana.chain.advance(200);
+    let hash = '';
+    const none = { error: { code: -32011, message: 'Transaction history is not available from this node' } };
+    const hides: Altered = (
+      { method },
+      answer: { readonly result: { readonly value: readonly unknown[]; readonly signatures: string[] } },
+    ) => {
+      const { result } = answer;
+      if (method === 'getSignatureStatuses') return { result: { ...result, value: result.value.map(() => null) } };
+      if (method === 'getBlock' && result) return { result: { ...result, signatures: result.signatures.filter((one) => one !== hash) } };
+      return method === 'getTransaction' ? { result: null } : null;
+    };
+    const bare = await startFakeNode(test, async (request) => {
+      const answers = [JSON.parse((await relayed(solana.url, request)).body)].flat();
+      const items = answers.map((answer, at) => {
+        const { method = '', params = [] } = request.calls[at] ?? {};
+        const isHistory = ['getBlock', 'getBlocksWithLimit', 'getTransaction'].includes(method);
+        const isSearch = method === 'getSignatureStatuses' && JSON.stringify(params[1]).includes('true');
+        return isHistory || isSearch ? { jsonrpc: '2.0', id: answer.id, ...none } : answer;
+      });
+      return { body: JSON.stringify(request.isBatch ? items : items[0]) };
+    });
+    const { chain, pass } = await chainWith(test, solana.url, payer, hides as Altered, { second: bare.url });
+    const attempt = await signed(await drafted({ instructions: [transferInstruction(payer, to, 5n)] }));
+    hash = attempt.hash;
+    await chain.broadcastAll([attempt.raw]);
+    for (let round = 0; round < 60; round += 1) {
+      solana.chain.advance(10);
+      pass(10_000);
+      await chain.head();
+      assert.notEqual((await outcomeIn(chain, attempt))?.kind, 'dead', `after ${(round + 1) * 10} blocks`);
+    }
+  });
+
+  it('the word of one Solana node: an attempt that only one shows, and never as final, is disputed', async (test) => {
+    const { solana, payer, signed, drafted } = await startSolanaChain(test);
+    const attempt = await signed(await drafted({ instructions: [transferInstruction(payer, to, 5n)] }));
+    const slot = Number(solana.chain.tip(newest).slot);
+    const said = { slot, confirmationStatus: 'confirmed', confirmations: 1, err: null };
+    for (const isHead of [true, false]) {
+      const lying = await chainWith(
+        test,
+        solana.url,
+        payer,
+        ({ method }, answer: { readonly result: object }) =>
+          method === 'getSignatureStatuses' ? { result: { ...answer.result, value: [said] } } : null,
+        { isLast: !isHead },
+      );
+      let last: AttemptOutcome | undefined;
+      for (let round = 0; round < 12; round += 1) {
+        solana.chain.advance(10);
+        lying.pass(10_000);
+        await lying.chain.head();
+        last = await outcomeIn(lying.chain, attempt);
+      }
+      assert.ok(last?.kind === 'landed' && !last.isFinal && last.isDisputed === true, `${isHead}`);
+    }
   });
 });
