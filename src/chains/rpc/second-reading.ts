@@ -190,7 +190,8 @@ function isShown(word: Word | undefined): word is Shown {
 
 /** True if two receipts agree on the outcome. */
 function isAlike(one: Receipt, other: Receipt): boolean {
-  return one.succeeded === other.succeeded && isInSameBlock(one, other);
+  const isOnlyBlock = one.isOnlyBlock === true || other.isOnlyBlock === true;
+  return (isOnlyBlock || one.succeeded === other.succeeded) && isInSameBlock(one, other);
 }
 
 function isInSameBlock(one: Receipt, other: Receipt): boolean {

@@ -35,7 +35,7 @@ export async function proveUse(lane: LaneContext, sequence: Sequence, head: Head
   if (!(await isInFinalBlock(lane, sequence, head, user))) return 'early';
   const { hash, blockNumber, blockHash } = user;
   // A transaction that failed has used its nonce too.
-  const receipt = { hash, blockNumber, blockHash, succeeded: true, facts: null };
+  const receipt = { hash, blockNumber, blockHash, succeeded: true, facts: null, isOnlyBlock: true } as const;
   const reading = (await sequence.readAgain([receipt]).catch(nullIfUnavailable))?.get(hash) ?? 'unknown';
   if (reading === 'unknown') return isAloneLong(lane, head, id) ? 'proved' : 'disputed';
   const record = lane.transactions.tracked(id);

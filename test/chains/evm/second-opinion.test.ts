@@ -438,6 +438,31 @@ it('second opinion: a receipt is read again elsewhere before it becomes final; t
   }
 });
 
+it('second opinion: who used a nonce is proved by its block, whether the transaction failed or not', async (test) => {
+  const hash = `0x${'ab'.repeat(32)}`;
+  const failed = { transactionHash: hash, blockNumber: '0x7', blockHash: block(7).hash, status: '0x0' };
+  const rows: readonly (readonly [nodes: readonly (WireReceipt | null)[], reading: string])[] = [
+    [[failed], 'alone'],
+    [[failed, failed], 'same'],
+    [[failed, failed, failed], 'same'],
+    [[failed, { ...failed, status: '0x1' }], 'same'],
+    [[failed, null], 'different'],
+  ];
+  for (const [answers, expected] of rows) {
+    const nodes = await Promise.all(answers.map((answer) => receiptNode(test, answer)));
+    const { chain } = openChain(
+      test,
+      nodes.map(({ url }) => url),
+    );
+    await chain.head();
+    const [found] = (await chain.sequence.receipts([hash], { from: 7n, to: 7n })).found.values();
+    assert.ok(found !== undefined);
+    const { blockNumber, blockHash } = found;
+    const use = { hash, blockNumber, blockHash, succeeded: true, facts: null, isOnlyBlock: true } as const;
+    assert.equal((await chain.sequence.readAgain([use])).get(hash), expected, String(answers.length));
+  }
+});
+
 it('second opinion: no receipt is confirmed by the endpoint that showed it, whichever reports the heads, nor after a restart', async (test) => {
   const hash = `0x${'ab'.repeat(32)}`;
   const receipt = { transactionHash: hash, blockNumber: '0x7', blockHash: block(7).hash, status: '0x1' };

@@ -59,6 +59,8 @@ export interface Receipt extends SenderTransaction {
   readonly facts: MinedFacts | null;
   /** Other hashes under which its block may contain it: see `hashesOf`. Absent: none. */
   readonly otherHashes?: readonly string[];
+  /** True: only its block is known, not whether it succeeded. */
+  readonly isOnlyBlock?: true;
 }
 
 /**
