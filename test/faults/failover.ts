@@ -13,7 +13,10 @@ import type { FaultRun, FaultSuite } from './suite.js';
 import { untilEverythingIsFinal } from './until.js';
 
 const sendsPerSecond = 50;
-/** On a slow machine, callers wait: no more than this many calls run at once. */
+/**
+ * On a slow machine, callers wait: no more than this many calls run at once. After the failover new callers come all the same until one is
+ * accepted: calls of before may wait for the answer of a server that is gone, and with them alone the figure would be their time limit.
+ */
 const greatestUnderWay = 100;
 /** Longer than the service waits for the answer to a commit. */
 const callTimeoutMs = 20_000;
@@ -185,7 +188,8 @@ async function sendAll(run: FaultRun, baseUrl: string, traffic: Traffic, signal:
   const underWay = new Set<Promise<void>>();
   let count = 0;
   for (; !signal.aborted; await delay(1_000 / sendsPerSecond)) {
-    if (underWay.size >= greatestUnderWay) continue;
+    const isProbing = traffic.writableMs < Number.POSITIVE_INFINITY && traffic.firstAfterMs === null;
+    if (underWay.size >= greatestUnderWay && !isProbing) continue;
     const one: Promise<void> = send(count++).finally(() => underWay.delete(one));
     underWay.add(one);
   }

@@ -5,6 +5,7 @@ import { BoundChange, guarded } from '../sql/bound-change.js';
 import { exactJson, recordMapping } from '../sql/record-mapping.js';
 import type { AttemptTable, Schema } from '../sql/schema.js';
 import { type Query, statement } from '../sql/statement.js';
+import { newestTimeline } from './instances.js';
 
 /** An attempt's columns without `seq`, which the store assigns. */
 export type AttemptRow = Omit<Selectable<AttemptTable>, 'seq'>;
@@ -61,16 +62,12 @@ export function attemptStatements(db: Kysely<Schema>) {
       .where('attempts.nonce', '=', values.nonce)
       .whereRef('transactions.nonce', '=', 'attempts.nonce');
 
-  const timelineNow = db
-    .selectFrom('instances')
-    .select(({ fn }) => fn.max('timeline').as('timeline'))
-    .where('number', '>', sql.lit(1));
   const unreturned = db
     .selectFrom('instances')
     .select('number')
     .where('number', '>', sql.lit(1))
     .where('is_synchronous', '=', sql.lit(0))
-    .where('timeline', '<', timelineNow);
+    .where('timeline', '<', newestTimeline(db));
 
   return {
     /**

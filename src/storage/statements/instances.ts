@@ -92,12 +92,16 @@ const ownColumns = [
   'is_synchronous',
 ] as const;
 
-/** Statements on the processes that use the database. */
-export function instanceStatements({ builder: db, hasSeveralWriters }: Pick<Dialect, 'builder' | 'hasSeveralWriters'>) {
-  const newestTimeline = db
+/** Selects the newest timeline that an instance which shares the database has connected to. */
+export function newestTimeline(db: Dialect['builder']) {
+  return db
     .selectFrom('instances')
     .select(({ fn }) => fn.max('timeline').as('timeline'))
     .where('number', '>', sql.lit(1));
+}
+
+/** Statements on the processes that use the database. */
+export function instanceStatements({ builder: db, hasSeveralWriters }: Pick<Dialect, 'builder' | 'hasSeveralWriters'>) {
   const removed = ({ number, backend_pid, backend_started }: { number: number } & OwnBackend) =>
     db
       .deleteFrom('instances')
@@ -237,7 +241,7 @@ export function instanceStatements({ builder: db, hasSeveralWriters }: Pick<Dial
      */
     removeWhole: statement<{ number: number } & OwnBackend, never>('instances_remove_whole', (values) =>
       removed(values).where(({ eb, or }) =>
-        or([eb('timeline', 'is', null), eb('is_synchronous', '=', 1), eb('timeline', '>=', newestTimeline)]),
+        or([eb('timeline', 'is', null), eb('is_synchronous', '=', 1), eb('timeline', '>=', newestTimeline(db))]),
       ),
     ),
 
