@@ -13,12 +13,13 @@ import { waitFor } from '../support/wait-for.js';
 const paymentsOfEach = 4;
 const funds = '0x3635c9adc5dea00000';
 
-for (const [how, isSilent] of [
-  ['is cut', false],
-  ['falls silent', true],
+for (const [synchronous, how, isSilent] of [
+  ['none', 'is cut', false],
+  ['none', 'falls silent', true],
+  ['any of two', 'is cut', false],
 ] as const)
-  it(`two instances with different primaries after a failover without a synchronous standby, when a connection ${how}, make each payment once`, async (test) => {
-    const [anvil, pair] = await Promise.all([startAnvil({ blockTime: 1 }), startPostgresPair({ isSynchronous: false })]);
+  it(`two instances with different primaries after a failover, when commits wait for ${synchronous} of the standbys and a connection ${how}, make each payment once`, async (test) => {
+    const [anvil, pair] = await Promise.all([startAnvil({ blockTime: 1 }), startPostgresPair({ synchronous })]);
     test.after(() => Promise.all([anvil.stop(), pair.stop()]));
     const [primaryPort, standbyPort] = [pair.primaryUrl, pair.standbyUrl].map((url) => Number(new URL(url).port)) as [number, number];
     const address = await startTcpProxy(primaryPort);
@@ -50,7 +51,7 @@ for (const [how, isSilent] of [
         receivers.push(to);
       }
     }
-    const behind = 'select 1 as is from pg_stat_replication where replay_lsn = pg_current_wal_lsn()';
+    const behind = `select 1 as is from pg_stat_replication where application_name = 'pair' and replay_lsn = pg_current_wal_lsn()`;
     await waitFor('the standby to have all', async () => (await runSql(pair.primaryUrl, behind))[0]);
 
     // The address of one instance leads to the new primary. The other one does not know that there is any.

@@ -317,6 +317,7 @@ export function createServer(db: Sqlite.Database, wrote: () => void): Server {
             tables: 'first',
             timeMs: process.nowMs(),
             durability,
+            isSynchronous: false,
             oldestSnapshot: { ageMs: 0, transactions: 0 },
           };
         },

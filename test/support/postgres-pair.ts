@@ -61,48 +61,56 @@ function createServer(databaseDir: string, port: number, flags: readonly string[
   });
 }
 
-/** Starts the pair. The standby begins as a copy of the primary's files. `isSynchronous`: commits wait for it. */
-export async function startPostgresPair({ isSynchronous = true }: { readonly isSynchronous?: boolean } = {}): Promise<PostgresPair> {
+/** For which standbys commits wait. `any of two`: for one of two, of which one is the pair's, and the other one follows its primary always. */
+type Synchronous = 'none' | 'one' | 'any of two';
+const namesOf: Readonly<Record<Synchronous, string>> = { none: '', one: 'pair', 'any of two': 'ANY 1 (pair, other)' };
+
+/** Starts the pair. A standby begins as a copy of the primary's files. */
+export async function startPostgresPair({ synchronous = 'one' }: { readonly synchronous?: Synchronous } = {}): Promise<PostgresPair> {
   const output: string[] = [];
   const dir = await mkdtemp(join(tmpdir(), 'relayer-postgres-pair-'));
-  const [primaryDir, standbyDir] = [join(dir, 'primary'), join(dir, 'standby')];
+  const primaryDir = join(dir, 'primary');
   if (process.getuid?.() === 0) execFileSync('chmod', ['755', dir]);
-  const [primaryPort, standbyPort] = [await freePort(), await freePort()];
+  const primaryPort = await freePort();
 
   const first = createServer(primaryDir, primaryPort, ['fsync=off'], output);
   await first.initialise();
   await first.start();
   await first.createDatabase(databaseName);
   await first.stop();
-  await cp(primaryDir, standbyDir, { recursive: true });
   const replication: TcpProxy = await startTcpProxy(primaryPort);
-  await writeFile(join(standbyDir, 'standby.signal'), '');
-  if (process.getuid?.() === 0) execFileSync('chown', ['-R', 'postgres:', standbyDir]);
-  execFileSync('chmod', ['700', standbyDir]);
+  const createStandby = async (name: string, follows: number): Promise<Server> => {
+    const standbyDir = join(dir, name);
+    await cp(primaryDir, standbyDir, { recursive: true });
+    await writeFile(join(standbyDir, 'standby.signal'), '');
+    if (process.getuid?.() === 0) execFileSync('chown', ['-R', 'postgres:', standbyDir]);
+    execFileSync('chmod', ['700', standbyDir]);
+    const conninfo = `host=127.0.0.1 port=${follows} user=postgres password=postgres application_name=${name}`;
+    const port = await freePort();
+    return { port, process: createServer(standbyDir, port, ['fsync=off', `primary_conninfo=${conninfo}`], output) };
+  };
+  const standby = await createStandby('pair', replication.port);
+  const standbys = [standby, ...(synchronous === 'any of two' ? [await createStandby('other', primaryPort)] : [])];
 
   // A failover needs no sync to disk: what the other server has counts.
   const primary: Server = {
     port: primaryPort,
-    process: createServer(primaryDir, primaryPort, ['fsync=off', ...(isSynchronous ? ['synchronous_standby_names=pair'] : [])], output),
-  };
-  const conninfo = `host=127.0.0.1 port=${replication.port} user=postgres password=postgres application_name=pair`;
-  const standby: Server = {
-    port: standbyPort,
-    process: createServer(standbyDir, standbyPort, ['fsync=off', `primary_conninfo=${conninfo}`], output),
+    process: createServer(primaryDir, primaryPort, ['fsync=off', `synchronous_standby_names=${namesOf[synchronous]}`], output),
   };
   await primary.process.start();
   // It resolves once the server takes writes.
-  standby.process.start().catch(() => undefined);
+  for (const { process: server } of standbys) server.start().catch(() => undefined);
   let isPrimaryKilled = false;
   const address = await startTcpProxy(primaryPort);
   const urlOf = (port: number) => `postgres://postgres:postgres@127.0.0.1:${port}/${databaseName}`;
-  const states = `select 1 as streaming from pg_stat_replication where sync_state = '${isSynchronous ? 'sync' : 'async'}'`;
-  await waitFor('the standby to follow', async () => (await runSql(urlOf(primaryPort), states))[0], 60_000);
+  const following = `select 1 as follow from pg_stat_replication
+    where sync_state = any (array[${synchronous === 'none' ? `'async'` : `'sync', 'quorum'`}]) having count(*) = ${standbys.length}`;
+  await waitFor('the standbys to follow', async () => (await runSql(urlOf(primaryPort), following))[0], 60_000);
 
   return {
     url: urlOf(address.port),
     primaryUrl: urlOf(primaryPort),
-    standbyUrl: urlOf(standbyPort),
+    standbyUrl: urlOf(standby.port),
     killPrimary: () => {
       const { process: child } = primary.process as unknown as { readonly process: { kill(signal: string): void } };
       child.kill('SIGKILL');
@@ -113,18 +121,18 @@ export async function startPostgresPair({ isSynchronous = true }: { readonly isS
       replication.cut();
     },
     async promote() {
-      await runSql(urlOf(standbyPort), 'select pg_promote(wait => false)');
+      await runSql(urlOf(standby.port), 'select pg_promote(wait => false)');
       const state = 'select pg_is_in_recovery() as recovers';
-      const takesWrites = async () => (await runSql<{ recovers: boolean }>(urlOf(standbyPort), state))[0]?.recovers === false || undefined;
+      const takesWrites = async () => (await runSql<{ recovers: boolean }>(urlOf(standby.port), state))[0]?.recovers === false || undefined;
       await waitFor('the standby to take writes', takesWrites, 90_000);
     },
     leadToStandby() {
-      address.leadTo(standbyPort);
+      address.leadTo(standby.port);
       address.cut();
     },
     async stop() {
       await Promise.all([address.stop(), replication.stop()]);
-      await Promise.all([...(isPrimaryKilled ? [] : [primary]), standby].map((server) => server.process.stop()));
+      await Promise.all([...(isPrimaryKilled ? [] : [primary]), ...standbys].map((server) => server.process.stop()));
       await rm(dir, { recursive: true, force: true });
     },
   };

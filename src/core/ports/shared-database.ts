@@ -33,7 +33,7 @@ export interface Member extends SeenConnection {
   readonly isConnected: boolean;
   /** The timeline of the server when it connected: a promoted standby begins a new one. Null: not known. */
   readonly timeline: number | null;
-  /** Its commits waited for a synchronous standby. */
+  /** Its commits waited for each standby that can take over: once one was promoted, the earlier server answers none of them. */
   readonly isSynchronous: boolean;
 }
 
@@ -56,6 +56,8 @@ export interface Look {
   /** The database's time. */
   readonly timeMs: number;
   readonly durability: Durability;
+  /** See `Member.isSynchronous`, for the commits of now. */
+  readonly isSynchronous: boolean;
   readonly oldestSnapshot: OldestSnapshot;
 }
 

@@ -7,8 +7,6 @@ const required =
 /** The settings of the server, which can change with each look: another server may have taken over. */
 export interface DurabilityWatch {
   note(durability: Durability, instances: number): void;
-  /** True if commits wait for a standby, as last read. */
-  waitsForStandby(): boolean;
   /** Whether answered commits can get lost with each setting, as last read. */
   unsafe(): ReadonlyMap<string, boolean>;
   /** A sentence for each of these settings, as last read. */
@@ -30,7 +28,6 @@ export function createDurabilityWatch(requiresStandby: boolean, log: Log): Durab
       for (const danger of found) if (!reported.includes(danger)) log.warn({}, danger);
       reported = found;
     },
-    waitsForStandby: () => last?.synchronous_standby_names ?? false,
     unsafe: () => unsafe,
     dangers: () => reported,
     refusal: () => (requiresStandby && last !== null && !last.synchronous_standby_names ? required : null),

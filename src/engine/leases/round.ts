@@ -71,7 +71,7 @@ export function createRound({ shared, seen, hold, fitness, gone, shares, news, m
     await gone.judge(seen.members());
     // The setting of the server may have changed since this instance connected.
     const own = seen.members().find(({ number }) => number === seen.me());
-    if (own !== undefined && own.isSynchronous !== hold.waitsForStandby()) await shared.setSynchronous(own.number, hold.waitsForStandby());
+    if (own !== undefined && own.isSynchronous !== hold.isSynchronous()) await shared.setSynchronous(own.number, hold.isSynchronous());
   }
 
   return round;

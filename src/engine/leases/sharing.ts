@@ -15,7 +15,7 @@ export interface Sharing
     DatabaseState,
     Omit<
       SigningHold,
-      'holdOfAll' | 'waitsForStandby' | 'note' | 'noteRewind' | 'unrecordedRewind' | 'requireUsableServer' | 'hasChanged' | 'explain'
+      'holdOfAll' | 'isSynchronous' | 'note' | 'noteRewind' | 'unrecordedRewind' | 'requireUsableServer' | 'hasChanged' | 'explain'
     > {
   /** The number of instances. Costs nothing, unlike the list. */
   count(): number;

@@ -32,8 +32,8 @@ export interface SigningHold {
   clockSkewMs(): number;
   /** How much these clocks differ, if that is worth a sentence; else null. */
   clockDifference(): string | null;
-  /** True if commits of this instance wait for a standby, as last read. */
-  waitsForStandby(): boolean;
+  /** See `Member.isSynchronous`, of this instance, as last read. */
+  isSynchronous(): boolean;
   /** Whether commits that the database's server answered can get lost with each of its settings. */
   unsafeSettings(): ReadonlyMap<string, boolean>;
   /** See `Instances.dangers`. */
@@ -78,6 +78,7 @@ export function createSigningHold({ requiresStandby, ownObstacle, ownRewind, me,
   let isRecorded = false;
   /** The tables as they were seen first. */
   let firstTables: string | null = null;
+  let isSynchronous = false;
   let unreturned: string | null = null;
   /** What `ownHold` was at the last look. */
   let heldBecause: string | null = null;
@@ -117,7 +118,7 @@ export function createSigningHold({ requiresStandby, ownObstacle, ownRewind, me,
     timeMs: databaseClock.timeMs,
     clockSkewMs: databaseClock.skewMs,
     clockDifference: databaseClock.difference,
-    waitsForStandby: settings.waitsForStandby,
+    isSynchronous: () => isSynchronous,
     unsafeSettings: settings.unsafe,
     dangers() {
       const hold = ownHold();
@@ -127,9 +128,10 @@ export function createSigningHold({ requiresStandby, ownObstacle, ownRewind, me,
     },
     noteRewind,
     unrecordedRewind: () => (isRecorded ? null : (rewind?.evidence ?? null)),
-    note({ timeMs, durability, members, tables, rewind: found }, askedAtMs) {
+    note({ timeMs, durability, isSynchronous: isSynchronousNow, members, tables, rewind: found }, askedAtMs) {
       databaseClock.note(timeMs, askedAtMs);
       settings.note(durability, members.length);
+      isSynchronous = isSynchronousNow;
       unreturned = unreturnedOf(members, me());
       if (found !== null) show(found);
       isRecorded = found !== null;

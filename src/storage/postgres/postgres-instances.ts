@@ -8,6 +8,7 @@ import type { InstanceTable } from '../sql/schema.js';
 import { chooseServer } from './choose-server.js';
 import { instanceLock, isInstanceLock, schemaOf, started } from './postgres-lock.js';
 import { connect, connectionOptions, endConnection } from './postgres-writer.js';
+import { waitsForEach } from './standbys.js';
 
 /** PostgreSQL cuts longer names. */
 const maxNameBytes = 63;
@@ -59,7 +60,7 @@ export async function readMembers(client: pg.Client, schema: string): Promise<re
 /** Reads the time and the settings of the server, and whether the database was found to lack commits. */
 export async function readServer(client: pg.Client): Promise<Omit<Look, 'members'>> {
   const { rows } = await client.query<
-    Pick<Look, 'timeMs' | 'tables'> & { readonly ageMs: number; readonly transactions: number } & Durability & {
+    Pick<Look, 'timeMs' | 'tables'> & { readonly ageMs: number; readonly transactions: number; readonly names: string } & Durability & {
         [Key in keyof Rewind]: Rewind[Key] | null;
       }
   >(
@@ -68,6 +69,7 @@ export async function readServer(client: pg.Client): Promise<Omit<Look, 'members
        where backend_xmin is not null and pid <> pg_backend_pid()
        and (datid is null or datid = (select oid from pg_database where datname = current_database())))
      select floor(extract(epoch from clock_timestamp()) * 1000)::float8 as "timeMs", ${durability},
+     current_setting('synchronous_standby_names') as names,
      to_regclass('transactions')::oid::text as tables,
      (select coalesce(floor(extract(epoch from clock_timestamp() - min(xact_start)) * 1000), 0)::float8
        from sessions where datid is not null) as "ageMs",
@@ -78,12 +80,13 @@ export async function readServer(client: pg.Client): Promise<Omit<Look, 'members
   );
   const [row] = rows;
   if (row === undefined) throw new Error('the database answered a look without a row');
-  const { timeMs, tables, ageMs, transactions, foundAtMs, evidence, ...settings } = row;
+  const { timeMs, tables, ageMs, transactions, names, foundAtMs, evidence, ...settings } = row;
   return {
     timeMs,
     tables,
     oldestSnapshot: { ageMs, transactions },
     durability: settings,
+    isSynchronous: waitsForEach(names),
     rewind: foundAtMs === null ? null : { foundAtMs, evidence: evidence ?? '' },
   };
 }

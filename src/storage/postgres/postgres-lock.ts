@@ -7,6 +7,7 @@ import { type Instance, instanceStatements } from '../statements/instances.js';
 import { chooseServer } from './choose-server.js';
 import { serversOf } from './postgres-servers.js';
 import { type ConnectOptions, connectPostgresWriter, endConnection, type PostgresWriter } from './postgres-writer.js';
+import { waitsForEach } from './standbys.js';
 
 /**
  * The number of the instance lock, which separates it from the locks of other programs in the same database. Instances that share the
@@ -56,7 +57,7 @@ export interface LockedWriter extends PostgresWriter {
 export interface ServerHistory {
   /** A promoted standby begins a new one; null: the server does not say. */
   readonly timeline: number | null;
-  /** True if commits wait for a synchronous standby. */
+  /** See `Member.isSynchronous`. */
   readonly isSynchronous: boolean;
 }
 
@@ -71,7 +72,7 @@ async function backendOf(client: pg.Client): Promise<Backend> {
 }
 
 async function historyOf(client: pg.Client): Promise<ServerHistory> {
-  const synchronous = await client.query<{ is: boolean }>(`select current_setting('synchronous_standby_names') <> '' as is`);
+  const { rows: settings } = await client.query<{ names: string }>(`select current_setting('synchronous_standby_names') as names`);
   // The control file would show a new timeline only after the first checkpoint. A managed server may refuse the functions of its log: its
   // failovers are not seen then, but each instance still finds what it lost itself.
   const { rows } = await client
@@ -80,7 +81,7 @@ async function historyOf(client: pg.Client): Promise<ServerHistory> {
       if (error instanceof pg.DatabaseError) return { rows: [] };
       throw error;
     });
-  return { timeline: rows[0]?.timeline ?? null, isSynchronous: synchronous.rows[0]?.is === true };
+  return { timeline: rows[0]?.timeline ?? null, isSynchronous: waitsForEach(settings[0]?.names ?? '') };
 }
 
 /** A lock of `pg_locks` that is the instance lock of a schema of this database: `$1` is the number of the lock, `$2` the schema. */

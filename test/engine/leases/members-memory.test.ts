@@ -49,6 +49,7 @@ it('an instance that looks at the others for days keeps nothing of each look', a
           tables: '1',
           timeMs: Date.now(),
           durability,
+          isSynchronous: true,
           oldestSnapshot: { ageMs: 0, transactions: 0 },
         }),
         conditions: async () => ({ migrations: [], secret: null }),
