@@ -178,6 +178,7 @@ export const comments: Readonly<Record<string, string>> = {
   "relayer.v1.EvmRule.limits": "How much may be spent, at most 8. Each holds for all transactions that the rule allows, or lets be approved.",
   "relayer.v1.EvmRule.approvals": "How many API keys must approve, 1 to 10. Default: 1. Only in a rule with the effect `approve`.",
   "relayer.v1.EvmRule.approval_seconds": "In how many seconds they must approve, 60 to 2678400. Default: 86400, a day. Only in a rule with the effect `approve`.",
+  "relayer.v1.EvmRule.max_cost": "The maximum cost: the value and the highest fee that a transaction offers together, with the L1 fee of a rollup. In wei, decimal, 1 to 2^128-1. The service signs\nnothing that may cost more, and waits for lower prices. Absent: no maximum. Not in a rule that denies.",
   "relayer.v1.ArgumentCondition": "A condition on an argument of one function; it does not concern calls of others. Set `equals`, `any_of` (over REST `in`), or `min` and `max`.",
   "relayer.v1.ArgumentCondition.function_signature": "A signature that the rule has in `functions`. Required. In REST `function`.",
   "relayer.v1.ArgumentCondition.index": "Its place, from 0.",

@@ -27,7 +27,17 @@ import { waitFor } from '../support/wait-for.js';
 
 const minuteMs = 60_000;
 const rule: EvmRule = {
-  ...{ id: 'any', effect: 'allow', to: null, functions: null, arguments: [], maxValueWei: null, apiKeyIds: null, limits: [] },
+  ...{
+    id: 'any',
+    effect: 'allow',
+    to: null,
+    functions: null,
+    arguments: [],
+    maxValueWei: null,
+    maxCostWei: null,
+    apiKeyIds: null,
+    limits: [],
+  },
   ...{ approvals: null, approvalMs: null },
 };
 /** Small amounts need no approval. */

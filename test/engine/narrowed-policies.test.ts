@@ -61,6 +61,7 @@ const anyRule: EvmRule = {
   functions: null,
   arguments: [],
   maxValueWei: null,
+  maxCostWei: null,
   apiKeyIds: null,
   limits: [],
   approvals: null,
@@ -106,6 +107,21 @@ const evm: Network<EvmPolicies, EvmRequest> = {
       },
       { narrowed: { rules: [{ ...anyRule, id: 'none', effect: 'deny' }] }, fails: /^to is denied by the rule none$/ },
       { narrowed: { rules: [{ ...anyRule, id: 'all', effect: 'approve' }] }, fails: askedTooLate },
+      {
+        narrowed: { rules: [{ ...anyRule, id: 'cheap', maxCostWei: 10n ** 9n }] },
+        waits:
+          /^waiting: the transaction may cost \d+ wei, and max_cost of the rule cheap is 1000000000 wei; will send when the price falls$/,
+      },
+      {
+        before: { rules: [{ ...anyRule, id: 'cheap', maxCostWei: 10n ** 9n }] },
+        narrowed: { rules: null },
+        waits: /^waiting: the transaction may cost \d+ wei, and max_cost of the rule cheap is 1000000000 wei/,
+      },
+      {
+        request: () => ({ gasPriceWei: 10n ** 11n }),
+        narrowed: { rules: [{ ...anyRule, id: 'cheap', maxCostWei: 10n ** 9n }] },
+        fails: /^gas_price is allowed by no rule of the relayer; the closest, cheap, is not for its cost of at least \d+ wei$/,
+      },
     ],
     eip1559Pricing: forbidsNothing,
     gasLimitEstimation: [

@@ -1,7 +1,7 @@
 import type { FeeBumpRequest, Refusal } from '../../core/ports/chain/drafts.js';
-import { max } from '../../core/records/bigints.js';
 import type { EvmDraft } from '../../core/records/evm.js';
 import { onNetwork } from '../../core/records/on-network.js';
+import { boundedCosts, fillerCosts, withPublishingFee } from './draft.js';
 import { withinCeiling } from './fee-ceiling.js';
 import { type PricingDeps, priceAttempt, selfTransferPricing } from './price-attempt.js';
 import type { PublishingFee } from './publishing-fee.js';
@@ -9,8 +9,8 @@ import type { PublishingFee } from './publishing-fee.js';
 /**
  * Drafts the live attempt with a higher price: the market price for its speed (`fast` if the first bid was explicit), and at least enough
  * to outbid every earlier attempt. Refuses if the bid meets the market price already, unless a node demands more. If nodes accept none that
- * may cost so much, the price goes down instead. Estimates nothing, unless the network charges for publishing as gas. Throws
- * `NODE_UNAVAILABLE`.
+ * may cost so much, the price goes down instead. A rule's `max_cost` holds. Estimates nothing, unless the network charges for publishing as
+ * gas. Throws `NODE_UNAVAILABLE`.
  */
 export async function bumpFee(
   deps: PricingDeps & {
@@ -20,11 +20,12 @@ export async function bumpFee(
   },
   request: FeeBumpRequest,
 ): Promise<EvmDraft | Refusal> {
-  const { relayer, content, live, outbids, reason } = request;
+  const { relayer, live, outbids, reason } = request;
+  const content = onNetwork('evm', request.content);
   const policies = onNetwork('evm', relayer.policies);
   const bid =
     live.purpose === 'content'
-      ? ({ pricing: onNetwork('evm', content).pricing, bidder: 'service' } as const)
+      ? ({ pricing: content.pricing, bidder: 'service' } as const)
       : ({ pricing: selfTransferPricing, bidder: 'self_transfer' } as const);
   const { to, valueWei, data, call, price: livePrice, publishingFeeWei } = onNetwork('evm', live.fields);
   const first = onNetwork('evm', (outbids[0] ?? live).fields).price;
@@ -35,6 +36,7 @@ export async function bumpFee(
   const bounded = await withinCeiling(deps.maxFeeWei, { price, gasLimit, outbids, isFiller, market: deps.market });
   if ('refused' in bounded) return bounded;
   const unpublished = { network: 'evm', to, valueWei, data, ...(call && { call }), gasLimit, price: bounded } as const;
+  const costs = isFiller ? fillerCosts(content) : boundedCosts(content, policies.rules, request.approvals ?? 0);
   // An L1 fee that no node reports now is not 0.
-  return { ...unpublished, publishingFeeWei: max(publishingFeeWei, await deps.publishingFee.of(unpublished)) };
+  return withPublishingFee(deps, unpublished, { ...costs, outbids, isFiller, isCallers: false, liveFeeWei: publishingFeeWei });
 }

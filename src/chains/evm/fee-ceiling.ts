@@ -1,8 +1,10 @@
 import { highestToFree } from '../../core/fees/choose-price.js';
-import { loweredTo, maxCostPerGasWei, reaches } from '../../core/fees/price.js';
+import { highestSlotFee, loweredTo, maxCostPerGasWei, reaches, selfTransferGas } from '../../core/fees/price.js';
 import type { Refusal } from '../../core/ports/chain/drafts.js';
+import { min } from '../../core/records/bigints.js';
 import type { EvmPrice } from '../../core/records/evm.js';
 import type { EvmNetwork } from '../../core/records/network.js';
+import type { CostBound } from '../../core/records/spending-rule.js';
 import type { Attempt } from '../../core/records/transaction.js';
 import type { Market } from './market.js';
 import { minimumToOutbid, minimumToOutbidContent } from './price-attempt.js';
@@ -35,15 +37,14 @@ export interface ChosenPrice {
  * which is paid as a whole, the base fee; and it may exceed the ceiling as it may exceed a price cap. Null: there is no ceiling.
  */
 export async function withinCeiling(maxFeeWei: bigint | null, chosen: ChosenPrice): Promise<EvmPrice | Refusal> {
+  if (maxFeeWei === null) return chosen.price;
   const { price, gasLimit, outbids, isFiller, market } = chosen;
-  const mostWei = maxFeeWei === null ? null : maxFeeWei / gasLimit;
+  const mostWei = maxFeeWei / gasLimit;
   const priceWei = maxCostPerGasWei(price);
-  if (maxFeeWei === null || mostWei === null || priceWei <= mostWei) return price;
-  const lowered = loweredTo(price, mostWei);
-  const minimum = minimumToOutbid(outbids);
-  const isTaken = minimum === null ? paysBaseFee(await market.baseFeeWei(), mostWei) : reaches(lowered, minimum);
-  if (isTaken) return lowered;
+  const lowered = await atMost(mostWei, chosen);
+  if (lowered !== null) return lowered;
   if (isFiller) {
+    const minimum = minimumToOutbid(outbids);
     if (priceWei <= highestToFree(mostWei, minimumToOutbidContent(outbids))) return price;
     if (price.kind === 'legacy') {
       const least = loweredTo(price, await market.highestBaseFeeWei());
@@ -52,6 +53,54 @@ export async function withinCeiling(maxFeeWei: bigint | null, chosen: ChosenPric
   }
   const sentence = `waiting: the fee may reach ${priceWei * gasLimit} wei, above MAX_FEE_PER_TRANSACTION (${maxFeeWei} wei); set that higher to send at this price`;
   return { refused: 'above_cap', sentence, lasting: false, metadata: { cap_wei: String(mostWei) } };
+}
+
+/** The price, lowered to `mostWei` per gas if that is less; null: no block, or no slot, would take that. */
+async function atMost(mostWei: bigint, { price, outbids, market }: ChosenPrice): Promise<EvmPrice | null> {
+  if (maxCostPerGasWei(price) <= mostWei) return price;
+  const lowered = loweredTo(price, mostWei);
+  const minimum = minimumToOutbid(outbids);
+  const isTaken = minimum === null ? paysBaseFee(await market.baseFeeWei(), mostWei) : reaches(lowered, minimum);
+  return isTaken ? lowered : null;
+}
+
+/** What an attempt costs beside its gas. */
+export interface CostedPrice extends ChosenPrice {
+  /** The value of the content, also if a self-transfer takes its slot. */
+  readonly valueWei: bigint;
+  readonly publishingFeeWei: bigint;
+  /** The caller's own price, which is never lowered. */
+  readonly isCallers: boolean;
+}
+
+/**
+ * Lowers a price as `withinCeiling` does, so that the attempt never costs more than a rule allows. Content leaves room for a self-transfer
+ * that outbids it: that may cost no more than its fee, since limits count it in its place. Null: there is no bound.
+ */
+export async function withinMaxCost(bound: CostBound | null, chosen: CostedPrice): Promise<EvmPrice | Refusal> {
+  if (bound === null) return chosen.price;
+  const { price, gasLimit, outbids, isFiller, isCallers, valueWei, publishingFeeWei } = chosen;
+  const feesWei = bound.maxWei - valueWei - publishingFeeWei;
+  const mostWei = isFiller ? feesWei / gasLimit : min(feesWei / gasLimit, outbiddableUpTo(feesWei / selfTransferGas));
+  const neededWei = isFiller ? gasLimit * maxCostPerGasWei(price) : highestSlotFee(gasLimit, price);
+  if (neededWei <= feesWei) return price;
+  const lowered = isCallers || mostWei <= 0n ? null : await atMost(mostWei, chosen);
+  if (lowered !== null) return lowered;
+  const costWei = (isFiller ? 0n : valueWei) + neededWei + publishingFeeWei;
+  const allowed = isFiller
+    ? `the rule ${bound.ruleId} leaves ${bound.maxWei - valueWei} wei of its max_cost for fees`
+    : `max_cost of the rule ${bound.ruleId} is ${bound.maxWei} wei`;
+  const sentence = isFiller
+    ? `a self-transfer may cost ${costWei} wei at this price, and ${allowed}; it can be sent when the price falls`
+    : outbids.length === 0
+      ? `waiting: the transaction may cost ${costWei} wei, and ${allowed}; will send when the price falls`
+      : `a replacement may cost ${costWei} wei, and ${allowed}; the current attempt stays live`;
+  return { refused: 'above_max_cost', sentence, lasting: false, ruleId: bound.ruleId };
+}
+
+/** The highest price per gas that one of `mostWei` outbids: see `minimumReplacement`. */
+function outbiddableUpTo(mostWei: bigint): bigint {
+  return (mostWei * 10n - 1n) / 11n;
 }
 
 /** True if there is a base fee, which a bid of `mostWei` pays. */

@@ -11,7 +11,7 @@ import { maxDataBytes } from './content.js';
 import { errorDecoder, resultOf } from './contract-reads.js';
 import { type DraftDeps, estimateFor, gasLimitFor, simulatedCallOf } from './draft.js';
 import { isExecutionFailure } from './execution-failure.js';
-import { withinCeiling } from './fee-ceiling.js';
+import { withinCeiling, withinMaxCost } from './fee-ceiling.js';
 import { knownRefusal } from './gas.js';
 import { speeds } from './market.js';
 import { priceAttempt } from './price-attempt.js';
@@ -163,13 +163,17 @@ async function costOf(
   const bounded = isBounded ? await withinCeiling(maxFeeWei, { price, gasLimit: gas.limit, outbids: [], isFiller: false, market }) : price;
   if (isRefusal(bounded)) return { ...without, price: isRefusal(price) ? null : price, waitsFor: bounded.sentence };
   if (gas === null || publishingFeeWei === null) return { ...without, price: bounded, waitsFor: null };
-  const { to, valueWei, data } = content;
+  const { to, valueWei, data, maxCost: bound = null } = content;
+  const isCallers = speed === null && content.pricing.kind !== 'speed';
+  const slot = { gasLimit: gas.limit, outbids: [], isFiller: false, market };
+  const payable = await withinMaxCost(bound, { ...slot, price: bounded, valueWei, publishingFeeWei, isCallers });
+  if (isRefusal(payable)) return { ...without, price: bounded, waitsFor: payable.sentence };
   const used = gas.estimate ?? gas.limit;
   return {
     speed,
-    price: bounded,
+    price: payable,
     waitsFor: null,
-    expectedCostWei: valueWei + used * expectedCostPerGasWei(bounded, baseFeeWei) + publishingFeeWei,
-    maximumCostWei: maxCost({ network: 'evm', to, valueWei, data, gasLimit: gas.limit, price: bounded, publishingFeeWei }),
+    expectedCostWei: valueWei + used * expectedCostPerGasWei(payable, baseFeeWei) + publishingFeeWei,
+    maximumCostWei: maxCost({ network: 'evm', to, valueWei, data, gasLimit: gas.limit, price: payable, publishingFeeWei }),
   };
 }

@@ -1,10 +1,12 @@
+import { highestSlotFee } from '../../core/fees/price.js';
 import type { EvmContent } from '../../core/records/evm.js';
 import { askerOf, type Judgement, type Judged as Judging, windowOf } from '../../core/records/judgement.js';
-import type { ArgumentCondition, EvmRule, ParameterRef, SpendLimit } from '../../core/records/spending-rule.js';
+import type { ArgumentCondition, CostBound, EvmRule, ParameterRef, SpendLimit } from '../../core/records/spending-rule.js';
 import { approvalBy, type Condition, decide, type Match, matchIf } from '../../core/rules/deciding-rule.js';
 import { type FunctionSignature, readSignature } from '../../core/rules/function-signature.js';
 import { parameterOf } from '../../core/rules/rule-problems.js';
 import { keccak256 } from '../../crypto/keccak.js';
+import { intrinsicGas } from './intrinsic-gas.js';
 
 /*
  * Judges content by the rules of its relayer. Contracts differ in how they take call data that no compiler writes: less than a selector,
@@ -32,12 +34,13 @@ interface CompiledRule {
 const compiled = new WeakMap<readonly EvmRule[], readonly CompiledRule[]>();
 
 /** The content that rules see. */
-type Judged = Pick<EvmContent, 'to' | 'valueWei' | 'data'>;
+type Judged = Pick<EvmContent, 'to' | 'valueWei' | 'data'> & Partial<Pick<EvmContent, 'gasLimit' | 'pricing' | 'maxCost'>>;
 
 /** Returns what rules, which have no problems, say about content. */
 export function judge(rules: readonly EvmRule[], content: Judged, asker: Judging): Judgement {
-  const call = callOf(content);
-  const decision = decide(compiledOf(rules), { asker, field: 'to' }, (one) => conditionsOf(one, call));
+  const all = compiledOf(rules);
+  const call = callOf(content, all);
+  const decision = decide(all, { asker, field: 'to' }, (one) => conditionsOf(one, call));
   if (decision.verdict === 'deny') return decision;
   const { by } = decision;
   const spends = by.rule.limits.flatMap((limit) => {
@@ -45,7 +48,41 @@ export function judge(rules: readonly EvmRule[], content: Judged, asker: Judging
     const field = limit.asset === 'native' ? 'value' : 'data';
     return amount === 0n ? [] : [{ field, window: windowOf(by.rule.id, limit, askerOf(asker)), limit, amount }];
   });
-  return { verdict: 'allow', ruleId: by.rule.id, spends, approval: approvalBy(by, asker) };
+  const { id, maxCostWei } = by.rule;
+  const bound = maxCostWei === null ? {} : { maxCost: { ruleId: id, maxWei: maxCostWei } };
+  return { verdict: 'allow', ruleId: id, spends, approval: approvalBy(by, asker), ...bound };
+}
+
+/**
+ * Returns the most that content may cost, which was accepted: what was decided then, or less by the rules of now. `asker`: see `Judged`. Of
+ * rules for some keys it is not known which one allowed it, so the highest maximum counts, unless the one is among them that did. Null: no
+ * bound.
+ */
+export function costBoundOf(rules: readonly EvmRule[] | null, content: Judged, asker: 'approved' | null): CostBound | null {
+  const stored = content.maxCost ?? null;
+  const now = rules === null ? null : boundNow(rules, content, asker);
+  return now === null || (stored !== null && stored.maxWei <= now.maxWei) ? stored : now;
+}
+
+function boundNow(rules: readonly EvmRule[], content: Judged, asker: 'approved' | null): CostBound | null {
+  const all = compiledOf(rules);
+  if (!isCostRead(all)) return null;
+  const call = callOf(content, all);
+  const deciding: EvmRule[] = [];
+  for (let from = 0; from < all.length; ) {
+    const decision = decide(all.slice(from), { asker, field: 'to' }, (one) => conditionsOf(one, call));
+    if (decision.verdict === 'deny') break;
+    deciding.push(decision.by.rule);
+    if (decision.by.apiKeyIds === null) break;
+    from = all.indexOf(decision.by) + 1;
+  }
+  const own = deciding.filter(({ id }) => id === content.maxCost?.ruleId);
+  let highest: CostBound | null = null;
+  for (const { id, maxCostWei } of own.length > 0 ? own : deciding) {
+    if (maxCostWei === null) return null;
+    if (highest === null || maxCostWei > highest.maxWei) highest = { ruleId: id, maxWei: maxCostWei };
+  }
+  return highest;
 }
 
 interface RuleCall {
@@ -55,20 +92,35 @@ interface RuleCall {
   readonly to: string | null;
   readonly data: string;
   readonly valueWei: bigint;
+  /** What it costs at least, if the caller has given a price, with the gas that it cannot do without. */
+  readonly leastCostWei: bigint;
+  /** The field that has the price; null: the caller has given none. */
+  readonly priceField: string | null;
 }
 
 const selectorCharacters = 10;
 
-function callOf(content: Judged): RuleCall {
+function isCostRead(rules: readonly CompiledRule[]): boolean {
+  return rules.some(({ rule }) => rule.maxCostWei !== null);
+}
+
+function callOf(content: Judged, rules: readonly CompiledRule[]): RuleCall {
   const data = content.data === null || content.data === '0x' ? '' : content.data;
   const selector = data === '' || data.length >= selectorCharacters ? data.slice(0, selectorCharacters) : null;
-  return { selector, to: content.to?.toLowerCase() ?? null, data, valueWei: content.valueWei };
+  const { to, valueWei, gasLimit, pricing } = content;
+  const called = { selector, to: to?.toLowerCase() ?? null, data, valueWei };
+  if (pricing === undefined || pricing.kind === 'speed' || !isCostRead(rules))
+    return { ...called, leastCostWei: valueWei, priceField: null };
+  const gas = gasLimit ?? intrinsicGas(to === null, content.data);
+  const leastCostWei = valueWei + highestSlotFee(gas, pricing);
+  return { ...called, leastCostWei, priceField: pricing.kind === 'legacy' ? 'gas_price' : 'max_fee_per_gas' };
 }
 
 /** The conditions of a rule in the order in which they are checked. */
 function conditionsOf(one: CompiledRule, call: RuleCall): readonly Condition[] {
   const { rule } = one;
-  const { to, valueWei } = call;
+  const { to, valueWei, leastCostWei, priceField } = call;
+  const { maxCostWei } = rule;
   // What no limit counts would be without a limit.
   const hasOnlyTokens = rule.limits.length > 0 && rule.limits.every(({ asset }) => asset !== 'native');
   const maxValueWei = rule.maxValueWei ?? (hasOnlyTokens ? 0n : null);
@@ -77,6 +129,12 @@ function conditionsOf(one: CompiledRule, call: RuleCall): readonly Condition[] {
     { about: 'receiver', field: 'to', match: matchIf(one.to === null || (to !== null && one.to.has(to))) },
     { about: 'function', field: 'data', match: functionMatch(one, call) },
     { about: 'value', field: 'value', match: matchIf(maxValueWei === null || valueWei <= maxValueWei), bound: valueBound },
+    {
+      about: `cost of at least ${leastCostWei} wei`,
+      field: priceField === null || valueWei > (maxCostWei ?? valueWei) ? 'value' : priceField,
+      match: matchIf(maxCostWei === null || leastCostWei <= maxCostWei),
+      bound: `lets a cost of at most ${maxCostWei ?? leastCostWei} wei be approved`,
+    },
     ...one.conditions.map((condition): Condition => {
       return { about: 'arguments', field: 'data', match: argumentMatch(condition, one, call) };
     }),

@@ -1,4 +1,5 @@
 /** EVM transactions: the caller's request, the stored content, and the fields of an attempt. Amounts are in wei. */
+import type { CostBound } from './spending-rule.js';
 
 /** How fast a transaction should be mined; faster costs more. */
 export type Speed = 'fastest' | 'fast' | 'average' | 'safeLow';
@@ -59,6 +60,8 @@ export interface EvmContent {
   /** Null: estimated. */
   readonly gasLimit: bigint | null;
   readonly pricing: EvmPricing;
+  /** The bound of the rule that allowed it when it was accepted; absent: the rule had none. */
+  readonly maxCost?: CostBound;
 }
 
 /** An attempt that is priced and checked for funds, without nonce and signature. */

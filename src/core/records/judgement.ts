@@ -1,4 +1,4 @@
-import type { LimitedAsset, SpendLimit } from './spending-rule.js';
+import type { CostBound, LimitedAsset, SpendLimit } from './spending-rule.js';
 
 /** A limit of a rule on any network. */
 export type CountedLimit = SpendLimit<LimitedAsset | string | null>;
@@ -15,10 +15,20 @@ export interface Spend {
 
 /** What the rules of a relayer say about content. */
 export type Judgement =
-  /** `approval`: what must be approved before it is signed; null: nothing. */
-  | { readonly verdict: 'allow'; readonly ruleId: string; readonly spends: readonly Spend[]; readonly approval: NeededApproval | null }
+  | Allowance
   /** `ruleId`: null if no rule is for it. `description` follows the field's name. */
   | { readonly verdict: 'deny'; readonly ruleId: string | null; readonly field: string; readonly description: string };
+
+/** What a rule says about content that it allows. */
+export interface Allowance {
+  readonly verdict: 'allow';
+  readonly ruleId: string;
+  readonly spends: readonly Spend[];
+  /** What must be approved before it is signed; null: nothing. */
+  readonly approval: NeededApproval | null;
+  /** Absent: the rule has no maximum. */
+  readonly maxCost?: CostBound;
+}
 
 /** The approvals that a rule asks for. */
 export interface NeededApproval {

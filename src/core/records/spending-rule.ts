@@ -34,6 +34,13 @@ export interface ArgumentCondition {
 /** What a limit counts: the native amount, or the amount that a call of a token's function names. */
 export type LimitedAsset = 'native' | { readonly token: string; readonly parameter: ParameterRef };
 
+/** The most that an attempt with some content may cost: its value and fees together. */
+export interface CostBound {
+  /** The rule that says so. */
+  readonly ruleId: string;
+  readonly maxWei: bigint;
+}
+
 /** How much may be spent in any time of a length. */
 export interface SpendLimit<Asset = LimitedAsset | null> {
   readonly asset: Asset;
@@ -52,6 +59,8 @@ export interface EvmRule extends RuleApprovals {
   readonly functions: readonly string[] | null;
   readonly arguments: readonly ArgumentCondition[];
   readonly maxValueWei: bigint | null;
+  /** The maximum of value and fees together. */
+  readonly maxCostWei: bigint | null;
   /** The ids of the keys whose calls it is for. */
   readonly apiKeyIds: readonly string[] | null;
   readonly limits: readonly SpendLimit[];

@@ -3,9 +3,15 @@ import type { SecretBox } from '../ports/secret-box.js';
 import type { Definition } from '../records/definition.js';
 import type { NetworkType, RpcUrl } from '../records/network.js';
 import { defaultPolicies, type Relayer, type RelayerPolicies } from '../records/relayer.js';
-import type { RuleApprovals } from '../records/spending-rule.js';
+import type { EvmRule, RuleApprovals } from '../records/spending-rule.js';
 
 const noApprovals: RuleApprovals = { approvals: null, approvalMs: null };
+/** The fields that rules of earlier versions lack. */
+const newerFields = {
+  evm: { ...noApprovals, maxCostWei: null } satisfies Partial<EvmRule>,
+  stellar: noApprovals,
+  solana: noApprovals,
+} satisfies Readonly<Record<NetworkType, object>>;
 
 /** The content of a relayer's definition; its RPC URLs are sealed beside it. */
 interface Content {
@@ -39,7 +45,7 @@ export function definitionFromRelayer(
 export function storedRelayerFrom(secretBox: Pick<SecretBox, 'open'>, definition: Definition): StoredRelayer {
   const content = definition.content as Content;
   // A policy that is newer than the definition has its default, and so has a field of a rule.
-  const rules = content.policies.rules?.map((rule) => ({ ...noApprovals, ...rule })) ?? null;
+  const rules = content.policies.rules?.map((rule) => ({ ...newerFields[content.networkType], ...rule })) ?? null;
   const policies = { ...defaultPolicies[content.networkType], ...content.policies, rules } as RelayerPolicies;
   return { ...content, policies, id: definition.id, customRpcUrls: urlsOf(secretBox, definition) };
 }

@@ -112,7 +112,7 @@ function problemsOfRule(at: string, rule: EvmRule): readonly FieldProblem[] {
     ...problemsOfCount(at, rule.limits),
   ];
   if (rule.effect === null) return [{ field: `${at}.effect`, description: 'is required' }];
-  const maximum = problemsOfMaximum(at, rule.effect, rule.maxValueWei, rule.limits);
+  const maximum = [...problemsOfMaximum(at, rule.effect, rule.maxValueWei, rule.limits), ...problemsOfMaxCost(at, rule)];
   const unusable = [...lists, ...unreadable, ...repeated, ...tooMany, ...maximum, ...problemsOfApprovals(at, rule.effect, rule)];
   if (unusable.length > 0) return unusable;
   return [
@@ -120,6 +120,15 @@ function problemsOfRule(at: string, rule: EvmRule): readonly FieldProblem[] {
     ...rule.limits.flatMap((limit, index) => problemsOfLimit(`${at}.limits[${index}]`, rule, limit, signatures)),
     ...problemsOfOtherTokens(at, rule),
   ];
+}
+
+/** No transaction is for nothing, and in a rule that denies a maximum would be read as its opposite. */
+function problemsOfMaxCost(at: string, { effect, maxCostWei }: EvmRule): readonly FieldProblem[] {
+  const field = `${at}.max_cost`;
+  if (maxCostWei === null) return [];
+  if (effect === 'deny')
+    return [{ field, description: 'cannot be in a rule that denies: allow up to the maximum instead; what no rule allows is denied' }];
+  return maxCostWei === 0n ? [{ field, description: 'must be at least 1; leave it out for no maximum' }] : [];
 }
 
 /** A rule with a limit of a token would let calls of the same function of its other receivers pass without one. */

@@ -48,7 +48,8 @@ export interface Outbid {
  *
  * The attempt is drafted from `seen` without blocking the lane, and stored only if the transaction and the policies are still as seen;
  * otherwise it returns null, and the caller looks again. If the newest attempt is identical, that one stays and nothing new is signed.
- * Throws DomainError: 400 if the attempt cannot be made, 503 `NODE_UNAVAILABLE` or `SIGNER_UNAVAILABLE`.
+ * Throws DomainError: 400 if the attempt cannot be made, 403 if it may cost more than a rule allows, 503 `NODE_UNAVAILABLE` or
+ * `SIGNER_UNAVAILABLE`.
  */
 export async function outbid(
   deps: TransactionDeps,
@@ -62,8 +63,9 @@ export async function outbid(
     outbids: attemptsInSlot(seen).filter((attempt) => !untaken.includes(attempt)),
     untaken,
     validUntilMs: replacement?.validUntilMs ?? null,
+    ...(replacement === null ? { insteadOf: seen.transaction.content } : {}),
   });
-  if (isRefusal(draft)) throw refusalError(draft);
+  if (isRefusal(draft)) throw refusalError(relayer, draft);
   // Without holding the transaction, since a hosted key may take seconds. It is stored only if the slot still has the same attempts.
   const newAttempt = await signAttempt(deps, relayer, seen, { draft, nonce: seen.transaction.nonce, purpose });
   return deps.lanes.move(seen.transaction, async (current) => {
@@ -123,9 +125,13 @@ function doesTheSame({ hash, fields }: Attempt, live: Attempt): boolean {
   return false;
 }
 
-/** The 400 for a replacement or cancel that the chain refuses. */
-function refusalError({ refused, sentence, metadata = {} }: Refusal): DomainError {
+/** The error of a replacement or cancel that the chain refuses. */
+function refusalError({ id }: Relayer, { refused, sentence, metadata = {}, ruleId }: Refusal): DomainError {
   switch (refused) {
+    case 'above_max_cost':
+      return new DomainError('forbidden', 'POLICY_DENIED', sentence, {
+        metadata: { relayer_id: id, ...(ruleId === undefined ? {} : { rule_id: ruleId }) },
+      });
     case 'reverts':
     case 'outdated':
     case 'unusable':

@@ -3,7 +3,7 @@ import { type IsRefused, nothingRefused } from '../errors/read-all.js';
 import { isUnavailable } from '../errors/unavailable.js';
 import { freeFunds, highestCost, mustRemain } from '../fees/funds.js';
 import type { ChainQuote, ReadPart } from '../ports/chain/quote.js';
-import type { ContentRequest, Wanted } from '../ports/chain/requests.js';
+import type { ContentRequest, RequestChain, Wanted } from '../ports/chain/requests.js';
 import type { Directory } from '../ports/directory.js';
 import type { TransactionReads } from '../ports/store/transactions.js';
 import type { Asker } from '../records/judgement.js';
@@ -16,7 +16,7 @@ import {
   solanaAccountChanges,
   stellarAccountChanges,
 } from '../records/relayer.js';
-import type { TransactionTags } from '../records/transaction.js';
+import type { Content, TransactionTags } from '../records/transaction.js';
 import type { SpendLedger } from '../rules/spend-ledger.js';
 import { orAborted, startDeadline } from '../work/abort.js';
 import type { Clock } from '../work/clock.js';
@@ -98,7 +98,13 @@ export async function quoteTransaction(
   const [refusals, inFlight, quoted, account] = await Promise.all([
     refusalsOf(deps, relayer, request, { tags, asker }),
     readInFlight(deps, relayer),
-    chain.quote({ relayer, unrestricted: unrestricted(relayer, request), content, request, part }),
+    chain.quote({
+      relayer,
+      unrestricted: unrestricted(relayer, request),
+      content: withBound(chain, content, relayer, asker),
+      request,
+      part,
+    }),
     part('the balance', async () => {
       const [balance, locked] = await Promise.all([chain.balanceOf(relayer.address), chain.lockedOf(relayer.address)]);
       return { balance, locked };
@@ -137,6 +143,16 @@ function startParts(warnings: Warning[], timers: Timers | undefined): { readonly
     }
   };
   return { part, clear };
+}
+
+/** The content with the bound of its cost, if the relayer's rules allow it. */
+function withBound(chain: Pick<RequestChain, 'judge'>, content: Content, relayer: Relayer, asker: Asker): Content {
+  try {
+    return allowedContent(chain, content, relayer, asker).content;
+  } catch (error) {
+    if (error instanceof DomainError) return content;
+    throw error;
+  }
 }
 
 /** Collects why sending would not accept the transaction. */

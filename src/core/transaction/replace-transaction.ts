@@ -73,9 +73,10 @@ export async function replaceTransaction(
   };
   const replacementOf = (open: OpenTransaction): Replacement => {
     const { transaction } = open;
-    const { content, validUntilMs } = wantedOver(transaction.queued ?? transaction.content);
-    requireSameSlot(chain, transaction, content);
-    const { spends, approval: needed } = allowedContent(chain, content, asConfigured(), asker);
+    const wanted = wantedOver(transaction.queued ?? transaction.content);
+    const { validUntilMs } = wanted;
+    requireSameSlot(chain, transaction, wanted.content);
+    const { content, spends, approval: needed } = allowedContent(chain, wanted.content, asConfigured(), asker);
     if (needed !== null && isSigned(transaction)) throw approvedTooLate(relayer, needed);
     const approval = neededApproval(needed, [...(transaction.approval?.senders ?? []), asker.apiKeyId], deps.clock.nowMs());
     const isUnlimited = spends.length === 0 && asConfigured().policies.rules === null;

@@ -146,8 +146,9 @@ function contentsOf(
       const holder = externalId === null ? undefined : holders.get(externalId);
       if (holder !== undefined) throw invalidField('external_id', `is ${externalId}, which ${partAt(holder)} has already`);
       if (externalId !== null) holders.set(externalId, index);
-      const { content, validUntilMs } = chain.contentOf(request, { relayer, nowMs, earlier: null, isRefused: isRefusedAt(index) });
-      const { spends, approval } = allowedContent(chain, content, relayer, asker);
+      const wanted = chain.contentOf(request, { relayer, nowMs, earlier: null, isRefused: isRefusedAt(index) });
+      const { validUntilMs } = wanted;
+      const { content, spends, approval } = allowedContent(chain, wanted.content, relayer, asker);
       return { content, validUntilMs, tags, spends, approval: neededApproval(approval, [asker.apiKeyId], nowMs) };
     } catch (error) {
       throw error instanceof DomainError ? named(error, index) : error;

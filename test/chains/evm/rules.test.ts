@@ -4,6 +4,7 @@ import { AbiCoder, id as keccakOfText } from 'ethers';
 import fc from 'fast-check';
 import { judge } from '../../../src/chains/evm/rules.js';
 import { forbiddenByRules } from '../../../src/core/ports/chain/drafts.js';
+import type { EvmContent, EvmPricing } from '../../../src/core/records/evm.js';
 import type { Judgement } from '../../../src/core/records/judgement.js';
 import type { ArgumentCondition, EvmRule, ParameterRef, RuleEffect, SpendLimit } from '../../../src/core/records/spending-rule.js';
 import { evmRuleProblems } from '../../../src/core/rules/rule-problems.js';
@@ -101,17 +102,14 @@ const rule: fc.Arbitrary<EvmRule> = fc.record({
   functions: orNull(someOf([...functions.map(({ text }) => text), ...functions.map(selectorOf), ''])),
   arguments: fc.array(condition, { maxLength: 2 }),
   maxValueWei: orNull(small),
+  maxCostWei: orNull(fc.constantFrom(1n, 200n, 46_200n, 69_400n, 600_000n, 2n ** 128n - 1n)),
   apiKeyIds: orNull(someOf(keys)),
   limits: fc.array(limit, { maxLength: 2 }),
   approvals: orNull(fc.constantFrom(1, 2)),
   approvalMs: orNull(fc.constantFrom(60_000)),
 });
 
-interface Body {
-  readonly to: string | null;
-  readonly valueWei: bigint;
-  readonly data: string | null;
-}
+type Body = Pick<EvmContent, 'to' | 'valueWei' | 'data' | 'gasLimit' | 'pricing'>;
 
 /** Call data of one of the functions, often with a word that no compiler writes, or cut short. */
 const callData = fc.constantFrom(...functions).chain((fn) =>
@@ -142,7 +140,24 @@ const body: fc.Arbitrary<Body> = fc.record({
   to: orNull(fc.constantFrom(...addresses)),
   valueWei: small,
   data: fc.oneof(fc.constantFrom(null, '0x', '0x01', '0xa9059c', '0xdeadbeef'), callData),
+  gasLimit: orNull(fc.constantFrom(21_000n, 60_000n)),
+  pricing: fc.oneof(
+    fc.constant<EvmPricing>({ kind: 'speed', speed: 'fast' }),
+    fc.constantFrom(0n, 1n, 2n, 10n).map((gasPriceWei): EvmPricing => ({ kind: 'legacy', gasPriceWei })),
+    fc.constantFrom(1n, 10n).map((wei): EvmPricing => ({ kind: 'eip1559', maxFeePerGasWei: wei, maxPriorityFeePerGasWei: 0n })),
+  ),
 });
+
+/** What a transaction costs at least that is priced by its caller, or the self-transfer that takes its place: with the page's words alone. */
+function leastCost({ to, valueWei, data, gasLimit, pricing }: Body): bigint {
+  if (pricing.kind === 'speed') return valueWei;
+  const price = pricing.kind === 'legacy' ? pricing.gasPriceWei : pricing.maxFeePerGasWei;
+  const bytes = (data ?? '0x').slice(2).match(/../g) ?? [];
+  const needed = bytes.reduce((gas, byte) => gas + (byte === '00' ? 4 : 16), to === null ? 53_000 : 21_000);
+  const own = (gasLimit ?? BigInt(needed)) * price;
+  const outbidding = 23_100n * ((price * 110n) / 100n + 1n);
+  return valueWei + (own > outbidding ? own : outbidding);
+}
 
 function parsed(type: string, text: string): unknown {
   if (type === 'bool') return text === 'true';
@@ -150,7 +165,8 @@ function parsed(type: string, text: string): unknown {
 }
 
 /** What the page says about rules, written once more: with ethers, and without any part of the service. */
-function expected(rules: readonly EvmRule[], { to, valueWei, data }: Body, key: string | null) {
+function expected(rules: readonly EvmRule[], sent: Body, key: string | null) {
+  const { to, valueWei, data } = sent;
   const callText = data === null || data === '0x' ? '' : data;
   const called = functions.find((fn) => callText.startsWith(selectorOf(fn)));
   /** Null: not encoded as the ABI says. */
@@ -187,7 +203,8 @@ function expected(rules: readonly EvmRule[], { to, valueWei, data }: Body, key: 
     }
     const tokens = one.limits.flatMap(({ asset }) => (asset === null || asset === 'native' ? [] : [asset]));
     const isForTokens = tokens.length > 0 && tokens.length === one.limits.length;
-    const isAbove = valueWei > (one.maxValueWei ?? (isForTokens ? 0n : valueWei));
+    const isAbove =
+      valueWei > (one.maxValueWei ?? (isForTokens ? 0n : valueWei)) || (one.maxCostWei !== null && leastCost(sent) > one.maxCostWei);
     if (isAbove && one.effect !== 'approve') continue;
     const mine = one.functions === null ? [] : one.arguments.filter((each) => each.function === called?.text);
     const answers = mine.map((each) => {
@@ -219,7 +236,7 @@ function expected(rules: readonly EvmRule[], { to, valueWei, data }: Body, key: 
       continue;
     }
     const kind = one.effect === 'approve' ? `approve ${one.approvals ?? 1} ${one.approvalMs ?? 86_400_000}` : 'allow';
-    return `${kind} by ${one.id}: ${spends.join(', ')}`;
+    return `${kind} by ${one.id}, at most ${one.maxCostWei}: ${spends.join(', ')}`;
   }
   return 'deny';
 }
@@ -233,7 +250,7 @@ function shown(judgement: Judgement, key: string | null): string {
   );
   const { approval } = judgement;
   const kind = approval === null ? 'allow' : `approve ${approval.required} ${approval.withinMs}`;
-  return `${kind} by ${judgement.ruleId}: ${spends.join(', ')}`;
+  return `${kind} by ${judgement.ruleId}, at most ${judgement.maxCost?.maxWei ?? null}: ${spends.join(', ')}`;
 }
 
 describe('rules on an EVM network', () => {
@@ -269,6 +286,7 @@ describe('rules on an EVM network', () => {
       functions: ['transfer(address to, uint256 amount)', 'transfer(address,uint)'],
       arguments: [],
       maxValueWei: null,
+      maxCostWei: null,
       apiKeyIds: null,
       limits: [],
       approvals: null,
@@ -330,6 +348,9 @@ describe('rules on an EVM network', () => {
       [{ effect: 'deny', maxValueWei: 10n }, /^rules\[0\]\.max_value cannot be in a rule that denies: allow up to the maximum instead/],
       [{ maxValueWei: 0n, limits: [limitOf('native')] }, /^rules\[0\]\.limits\[0\] counts nothing, since max_value is 0$/],
       [{ to: [to], functions: [transfer], maxValueWei: 0n, limits: [token] }, null],
+      [{ effect: 'deny', maxCostWei: 10n }, /^rules\[0\]\.max_cost cannot be in a rule that denies: allow up to the maximum instead/],
+      [{ maxCostWei: 0n }, /^rules\[0\]\.max_cost must be at least 1; leave it out for no maximum$/],
+      [{ maxValueWei: 10n, maxCostWei: 1n }, null],
       [
         { to: [to, other], functions: [transfer], limits: [token] },
         /^rules\[0\]\.to\[1\] has no limit; it must be in a rule without limits of other tokens$/,
@@ -386,7 +407,7 @@ describe('rules on an EVM network', () => {
           fc.pre(evmRuleProblems('rules', rules).length === 0);
           const denying = rules.map((one, index) =>
             index === at % all.length
-              ? { ...one, effect: 'deny' as const, maxValueWei: null, limits: [], approvals: null, approvalMs: null }
+              ? { ...one, effect: 'deny' as const, maxValueWei: null, maxCostWei: null, limits: [], approvals: null, approvalMs: null }
               : one,
           );
           const before = judge(denying, sent, { apiKeyId: key });
@@ -399,6 +420,34 @@ describe('rules on an EVM network', () => {
       { numRuns: runs(5_000) },
     );
     assert.ok(denied > 100, String(denied));
+  });
+
+  it('what costs too much for certain is named by its field, and can be approved within the maximum of a rule that asks for approvals', () => {
+    const [to = ''] = addresses;
+    const cheap: EvmRule = { ...payout, id: 'cheap', maxCostWei: 10n ** 6n };
+    const dear: EvmRule = { ...cheap, id: 'dear', effect: 'approve', maxCostWei: 10n ** 8n };
+    const judged = (rules: readonly EvmRule[], sent: Partial<Body>) => {
+      const judgement = judge(rules, { to, valueWei: 0n, data: null, ...sent }, { apiKeyId: null });
+      return judgement.verdict === 'deny'
+        ? `${judgement.field} ${judgement.description}`
+        : `${judgement.ruleId} ${judgement.maxCost?.maxWei}`;
+    };
+    const legacy = (gasPriceWei: bigint): EvmPricing => ({ kind: 'legacy', gasPriceWei });
+    const eip1559: EvmPricing = { kind: 'eip1559', maxFeePerGasWei: 100n, maxPriorityFeePerGasWei: 1n };
+    const none = 'is allowed by no rule of the relayer; the closest, cheap, is not for its cost of at least';
+    assert.equal(judged([cheap], { valueWei: 10n ** 6n }), 'cheap 1000000');
+    assert.equal(judged([cheap], { valueWei: 10n ** 6n + 1n }), `value ${none} 1000001 wei`);
+    assert.equal(judged([cheap], { gasLimit: 2n ** 62n }), 'cheap 1000000', 'its price is not known');
+    assert.equal(judged([cheap], { pricing: eip1559, gasLimit: 30_000n }), `max_fee_per_gas ${none} 3000000 wei`);
+    assert.equal(judged([cheap], { pricing: legacy(100n) }), `gas_price ${none} ${23_100n * 111n} wei`, 'without a gas limit');
+    assert.equal(judged([cheap], { pricing: legacy(38n) }), 'cheap 1000000');
+    assert.equal(judged([cheap, dear], { pricing: legacy(100n) }), 'dear 100000000');
+    const beyond = 'is denied by the rule dear, which lets a cost of at most 100000000 wei be approved';
+    assert.equal(judged([cheap, dear, payout], { pricing: legacy(10_000n) }), `gas_price ${beyond}`);
+    assert.equal(
+      judged([cheap], { pricing: legacy(2n ** 128n - 1n), gasLimit: 2n ** 63n - 1n, valueWei: 2n ** 128n - 1n }).slice(0, 5),
+      'value',
+    );
   });
 
   it('a limit of a token is for no value unless the rule has a maximum of it', () => {
@@ -435,6 +484,7 @@ const payout: EvmRule = {
   functions: null,
   arguments: [],
   maxValueWei: null,
+  maxCostWei: null,
   apiKeyIds: null,
   limits: [],
   approvals: null,
@@ -449,6 +499,7 @@ function usable(one: EvmRule): EvmRule {
   return {
     ...one,
     maxValueWei: one.effect === 'deny' ? null : one.maxValueWei,
+    maxCostWei: one.effect === 'deny' ? null : one.maxCostWei,
     ...(one.effect === 'approve' ? {} : { approvals: null, approvalMs: null }),
     arguments: one.arguments.filter((each) => texts.includes(each.function as (typeof texts)[number])),
     limits:

@@ -25,7 +25,10 @@ describe('cancel', () => {
     const first = anAttempt({ transactionId: 'a' });
     await rig.add(signedOf('a', { validUntilMs: 9_000_000_000_000 }), [first]);
     const { transaction, shown } = await cancel(rig, 'a');
-    assert.deepEqual(rig.drafts, [{ relayer: rig.relayer, content: 'filler', outbids: [first], untaken: [], validUntilMs: null }]);
+    const insteadOf = transaction.content;
+    assert.deepEqual(rig.drafts, [
+      { relayer: rig.relayer, content: 'filler', insteadOf, outbids: [first], untaken: [], validUntilMs: null },
+    ]);
     assert.deepEqual(
       [transaction.intent, transaction.status, transaction.nonce, transaction.liveVersion, transaction.validUntilMs],
       ['cancel', 'submitted', 0n, 2, 9_000_000_000_000],

@@ -11,6 +11,7 @@ export type Draft = EvmDraft | StellarDraft | SolanaDraft;
 
 /**
  * Why an attempt cannot be made now. `lasting`: a retry will not help. `outdated`: what others signed can no longer be mined.
+ * `above_max_cost`: it may cost more than `ruleId` allows.
  * `not_allowed`: the relayer's policies, the account's thresholds or the receiver forbid it. `unusable`: see `Chain.whyUnusable`.
  * `rejected`: every node that answered says no, in words that are not in our tables.
  */
@@ -19,6 +20,7 @@ export interface Refusal {
     | 'reverts'
     | 'insufficient_funds'
     | 'above_cap'
+    | 'above_max_cost'
     | 'underpriced'
     | 'gas_limit'
     | 'bump_limit'
@@ -36,6 +38,8 @@ export interface Refusal {
   readonly isDoubted?: boolean | 'briefly';
   /** A transaction that ends a lasting refusal once it is mined; absent: none does. */
   readonly first?: Prerequisite;
+  /** The rule of the relayer that refuses it; absent: none does. */
+  readonly ruleId?: string;
   /** The values that the sentence names. */
   readonly metadata?: ErrorMetadata<'INSUFFICIENT_FUNDS' | 'GAS_PRICE_CAP_EXCEEDED' | 'REPLACEMENT_UNDERPRICED' | 'FIELD_INVALID'>;
 }
@@ -82,6 +86,7 @@ export const failureOf: Readonly<Record<Refusal['refused'], FailureReason>> = {
   reverts: 'would_revert',
   insufficient_funds: 'insufficient_funds',
   above_cap: 'fee_limit',
+  above_max_cost: 'fee_limit',
   underpriced: 'fee_limit',
   bump_limit: 'fee_limit',
   gas_limit: 'gas_limit',
@@ -96,6 +101,8 @@ export interface DraftRequest {
   readonly relayer: Relayer;
   /** `filler` takes the slot and does nothing; it may exceed a price cap up to the nodes' replacement minimum. */
   readonly content: Content | 'filler';
+  /** Of a filler: the content of the transaction whose slot it takes, which may bound what that costs. Absent: there is none. */
+  readonly insteadOf?: Content;
   /** The attempts that this one must outbid; empty for a first attempt, and if the earlier ones are dead. */
   readonly outbids: readonly Attempt[];
   /** The self-transfers in its slot that no node took: they need not be outbid, but may have had too little gas. */
@@ -128,4 +135,6 @@ export interface FeeBumpRequest {
   /** All attempts in the slot: each must be outbid, since a node may hold any of them. */
   readonly outbids: readonly Attempt[];
   readonly reason: BumpReason;
+  /** See `DraftRequest`. */
+  readonly approvals?: number;
 }

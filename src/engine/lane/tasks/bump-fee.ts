@@ -76,14 +76,15 @@ async function bumpFees(lane: LaneContext, sequence: Sequence, lowest: Lowest | 
     const outbids = attemptsInSlot(open).filter((attempt) => why !== 'too_expensive' || transactions.stateOf(attempt)?.wasTaken);
     const { content } = open.transaction;
     const relayer = lane.relayer();
-    const forbidden = live.purpose === 'content' ? lane.chain.whyForbidden(content, relayer, approvalsOf(open.transaction)) : null;
+    const approvals = approvalsOf(open.transaction);
+    const forbidden = live.purpose === 'content' ? lane.chain.whyForbidden(content, relayer, approvals) : null;
     if (forbidden !== null) {
       await signBump(lane, open, live, {
         sentence: `${forbidden.sentence}; the current attempt stays live; cancel the transaction to end it`,
       });
       continue;
     }
-    const draft = await sequence.bumpFee({ relayer, content, live, outbids, reason: why });
+    const draft = await sequence.bumpFee({ relayer, content, live, outbids, reason: why, approvals });
     if (isLowest && why === 'waited') isLowestBumped = !isRefusal(draft);
     // While no node accepts the attempt, the record shows the node's own words, which say more.
     if (isRefusal(draft) && draft.refused === 'bump_limit' && transactions.stateOf(live)?.takenAtMs == null) continue;

@@ -231,6 +231,9 @@ async function withContent(lane: LaneContext, due: readonly Tracked[], tried: Se
   return loaded;
 }
 
+/** The refusals of which a queue may be full, and which only the market or new funds end. */
+const byMoney: ReadonlySet<Refusal['refused']> = new Set(['insufficient_funds', 'above_cap', 'above_max_cost'] as const);
+
 /**
  * Counts the heads at which nodes reject a transaction in the same unknown words, or one node alone refuses it. Enough of them fail the
  * transaction.
@@ -243,7 +246,7 @@ function judged(
 ): Refusal {
   const record = transactions.tracked(transaction.id);
   if (record === undefined || settled === null) return refusal;
-  if (refusal.refused === 'insufficient_funds' || refusal.refused === 'above_cap') forbidden.note(record);
+  if (byMoney.has(refusal.refused)) forbidden.note(record);
   const nowMs = deps.clock.elapsedMs();
   const { sentence } = refusal;
   // The amounts in a doubted refusal change with each block.

@@ -277,6 +277,7 @@ function ruleTrials(): Readonly<Record<string, Trial>> {
     'EvmRuleInput.api_keys minItems': list('api_keys', 'k'),
     'EvmRuleInput.api_keys maxItems': list('api_keys', 'k'),
     'EvmRuleInput.arguments maxItems': conditions,
+    'EvmRuleInput.max_cost minimum': rule('max_cost', (size) => ({ max_cost: size })),
     'EvmRuleInput.limits maxItems': rule('limits', (size) => ({ limits: Array.from({ length: size }, (_, index) => limit(index)) })),
     ...Object.fromEntries(
       [{ index: 0 }, { name: 'a' }].flatMap((parameter) =>

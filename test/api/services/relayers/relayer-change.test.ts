@@ -54,6 +54,7 @@ const evm: EvmPolicies = {
         },
       ],
       maxValueWei: 0n,
+      maxCostWei: 2n ** 128n - 1n,
       apiKeyIds: ['bootstrap'],
       limits: [
         { asset: 'native', amount: 5n, windowMs: 60_000, per: 'api_key' },
@@ -73,10 +74,11 @@ const evm: EvmPolicies = {
       functions: null,
       arguments: [],
       maxValueWei: null,
+      maxCostWei: null,
       approvals: 3,
       approvalMs: 60_000,
     },
-    { id: 'rest', effect: 'deny', ...noConditions, functions: null, arguments: [], maxValueWei: null, ...noApprovals },
+    { id: 'rest', effect: 'deny', ...noConditions, functions: null, arguments: [], maxValueWei: null, maxCostWei: null, ...noApprovals },
   ],
 };
 const stellar: StellarPolicies = {
