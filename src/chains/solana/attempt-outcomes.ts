@@ -107,7 +107,7 @@ export function createAttemptOutcomes({ rpc, positions, clock, log, networkName 
       for (const prover of provers) {
         const isAsked = (one: SolanaAttempt): boolean => prover.first === 'head' || (!rpc.isSingle() && doubted.has(one));
         const unproved = some.filter((one) => isAsked(one) && !isDecided(outcomes.get(one.hash)) && !lone.isWaiting(one.hash));
-        for (const { hash } of unproved) if (lone.isDueAgain(hash)) prover.absence.beginAgain(hash);
+        for (const { hash } of unproved) if (lone.beginSecond(hash)) prover.absence.beginAgain(hash);
         // A block that no node shows must not keep others from being proved dead.
         for (const together of neighborsAmong(unproved)) await proveDead(together, head, { prover, budget, outcomes }).catch(logFailure);
       }

@@ -41,7 +41,7 @@ export interface FinalResults {
 
 const unconfirmedForMs = 60_000;
 /** A node that is this far past a block shows it as final; blocks are usually final after 32 slots. */
-const slotsUntilFinal = 64n;
+export const slotsUntilFinal = 64n;
 /** Without a search of its history a node knows the results of at least the newest 150 slots. */
 const slotsWithoutHistory = 150n;
 /** A contradiction lasts for many heads. */

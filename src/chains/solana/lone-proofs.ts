@@ -9,15 +9,15 @@ import { remember } from '../../core/work/remember.js';
 export interface LoneProofs {
   /** True while the first proof of this attempt is too young for a second one to count. */
   isWaiting(hash: string): boolean;
-  /** True once after the wait: the blocks of the first proof must be read again. */
-  isDueAgain(hash: string): boolean;
+  /** Begins the second proof, for which blocks must be read again. True once, after the wait. */
+  beginSecond(hash: string): boolean;
   /** Takes in a proof. Returns true if it is the second one. */
   take(hash: string): boolean;
   /** The node contradicts the first proof. */
   forget(hash: string): void;
 }
 
-/** Longer than nodes show a false chain before they are repaired or restarted: three minutes have been seen. */
+/** A node that is repaired or restarted within this time proves no death with what it showed before. */
 export const betweenProofsMs = 240_000;
 /** An attempt that is forgotten waits once more. */
 const maxProofs = 10_000;
@@ -28,7 +28,7 @@ export function createLoneProofs(clock: DurationClock): LoneProofs {
   const ageOf = (hash: string): number => clock.elapsedMs() - (proofs.get(hash)?.atMs ?? Number.NEGATIVE_INFINITY);
   return {
     isWaiting: (hash) => ageOf(hash) < betweenProofsMs,
-    isDueAgain(hash) {
+    beginSecond(hash) {
       const proof = proofs.get(hash);
       if (proof === undefined || proof.isReadAgain || ageOf(hash) < betweenProofsMs) return false;
       proof.isReadAgain = true;

@@ -4,7 +4,7 @@ import { remember } from '../../core/work/remember.js';
 import { createDenials } from '../rpc/denials.js';
 import type { Rpc } from '../rpc/rpc.js';
 import type { SolanaAttempt } from './absence.js';
-import type { Final, FinalReading, FinalResults } from './final-results.js';
+import { type Final, type FinalReading, type FinalResults, slotsUntilFinal } from './final-results.js';
 import { maxStatuses, questions, type SignatureStatus, type Statuses } from './questions.js';
 
 /** What endpoints show of attempts in blocks. */
@@ -30,8 +30,6 @@ type Landed = Extract<AttemptOutcome, { readonly kind: 'landed' }>;
 /** A transaction is usually in a block within seconds, and final 32 slots later. After these times another endpoint is asked as well. */
 const unseenForMs = 15_000;
 const unendedForMs = 30_000;
-/** A node that is this far past a block shows it as final. */
-const slotsUntilFinal = 64n;
 /** One that is forgotten can be proved dead by one endpoint, twice. */
 const maxFinal = 10_000;
 

@@ -94,7 +94,7 @@ it('settle: the record says that nodes do not agree on the result, or on the exp
   const doubted = 'waiting: its attempts should have expired, but no two RPC nodes agree on that; goes on when they do';
   const given: Transaction = { ...submitted, intent: 'expire', statusReason: 'valid_until has passed' };
   assert.deepEqual(await reasonsBy({ kind: 'open', isDoubted: true }, given), [['submitted', doubted]]);
-  const once = 'waiting: its attempts have expired, as the only RPC node shows; goes on when the node shows that again, after 4 minutes';
+  const once = 'waiting: its attempts have expired, as the only RPC node shows; goes on when the node shows that again some minutes later';
   assert.deepEqual(await reasonsBy({ kind: 'open', isProvedOnce: true }, given), [['submitted', once]]);
   assert.deepEqual(await reasonsBy({ kind: 'open' }, given), []);
 });

@@ -21,9 +21,8 @@ import type { LaneContext } from '../lane-context.js';
 import { signerAwayError } from '../signer-away.js';
 import { forgetRefusals, noteRefusal, type Tracked } from '../tracked.js';
 
-/** The only node must show it again after the time that `LoneProofs` states. */
 const expiryProvedOnce =
-  'waiting: its attempts have expired, as the only RPC node shows; goes on when the node shows that again, after 4 minutes';
+  'waiting: its attempts have expired, as the only RPC node shows; goes on when the node shows that again some minutes later';
 const expiryDoubted = 'waiting: its attempts should have expired, but no two RPC nodes agree on that; goes on when they do';
 
 /** Networks drop accepted transactions without notice: the lane rebroadcasts one that is in no block after this time. */
