@@ -5,6 +5,8 @@ import type { EvmPrice, Speed } from '../../core/records/evm.js';
 import type { BlockMemory } from '../../core/work/block-memory.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { type Block, latestBlockKey } from './answer.js';
+import { createConfirmedBaseFee, highestAfter } from './base-fee.js';
+import { median, upperMedian } from './median.js';
 import type { OwnBids } from './own-bids.js';
 import { createPriceBounds } from './price-bounds.js';
 import { type FeeHistoryAnswer, questions } from './questions.js';
@@ -59,32 +61,11 @@ export function createMarket({ rpc, memory, isEip1559, ownBids, nowMs }: MarketD
   const history = (): Promise<FeeHistory> => memory.recall('fee history', () => readFeeHistory().catch(withoutHistory));
   const gasPrice = (): Promise<GasPrice> => memory.recall('gas price', readGasPrice);
 
-  /** The newest block whose base fee was believed; null: none yet. */
-  let believed: { readonly number: bigint; readonly wei: bigint } | null = null;
-
-  function believe({ number }: Block, wei: bigint): bigint {
-    believed = { number, wei };
-    return wei;
-  }
-
-  /**
-   * Returns the base fee of the newest block, but no more than another endpoint shows. If none answers, no more than the chain can have
-   * reached since the last one: a legacy price is paid as a whole, so no single endpoint may raise it.
-   */
-  async function confirmBaseFee(): Promise<bigint> {
-    const block = await latest();
-    const said = block.baseFeePerGasWei ?? 0n;
-    const other = rpc.isSingle() ? null : await rpc.ask(questions.head(), { first: 'another' }).catch(nullIfUnavailable);
-    const reached = believed === null ? null : mostAfter(believed.wei, block.number - believed.number);
-    const most = other === null ? reached : (other.baseFeePerGasWei ?? 0n);
-    return believe(block, most !== null && most < said ? most : said);
-  }
-
+  const confirmBaseFee = createConfirmedBaseFee(rpc, latest);
   const confirmedBaseFee = (): Promise<bigint> => memory.recall('confirmed base fee', confirmBaseFee);
 
   async function readGasPrice(): Promise<GasPrice> {
-    const [prices, block] = await Promise.all([rpc.opinions(questions.gasPrice()), latest()]);
-    const baseFeeWei = (block.baseFeePerGasWei ?? 0n) === 0n ? believe(block, 0n) : await confirmedBaseFee();
+    const [prices, baseFeeWei] = await Promise.all([rpc.opinions(questions.gasPrice()), confirmedBaseFee()]);
     // No block takes less than its base fee. Without a price that does pay it, the highest base fee of the next block does.
     const paying = prices.filter((one) => one >= baseFeeWei);
     const most = highestAfter(baseFeeWei);
@@ -208,37 +189,6 @@ function nextAfter(baseFeeWei: bigint | null, opinion: bigint): bigint {
 
 /** Endpoints that are a few blocks apart differ by less, and a bid has room for as much. */
 const fitFactor = 2n;
-
-/** The highest base fee that the block after one with this base fee can have. */
-function highestAfter(baseFeeWei: bigint): bigint {
-  return baseFeeWei === 0n ? 0n : (baseFeeWei * 9n) / 8n + 1n;
-}
-
-/** After more blocks than this, a base fee may have reached any height. */
-const mostBlocksBetween = 64n;
-
-/** The highest base fee after this number of blocks, at least one; null: any. */
-function mostAfter(baseFeeWei: bigint, blocks: bigint): bigint | null {
-  if (baseFeeWei === 0n || blocks > mostBlocksBetween) return null;
-  let most = baseFeeWei;
-  for (let block = 1n; block < blocks; block += 1n) most = highestAfter(most);
-  return highestAfter(most);
-}
-
-/**
- * Returns the median; of an even number of values the lower one, since a price that is too low costs only time. Null counts as the lowest.
- */
-function median<T extends bigint | null>(values: readonly T[]): T | null {
-  const order = (value: T): bigint => value ?? -1n;
-  const sorted = values.toSorted((a, b) => (order(a) < order(b) ? -1 : order(a) > order(b) ? 1 : 0));
-  return sorted[Math.floor((sorted.length - 1) / 2)] ?? null;
-}
-
-/** The same, but of an even number of values the higher one. */
-function upperMedian(values: readonly (bigint | null)[]): bigint | null {
-  const sorted = values.map((value) => value ?? 0n).toSorted((a, b) => (a < b ? -1 : a > b ? 1 : 0));
-  return sorted[Math.floor(sorted.length / 2)] ?? null;
-}
 
 function scaled(wei: bigint, speed: Speed): bigint {
   return (wei * percentOfSuggested[speed]) / 100n;

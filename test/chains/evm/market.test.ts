@@ -36,13 +36,13 @@ const block = {
 /** A market whose nodes give these answers; other calls get null. */
 async function marketOf(
   test: TestContext,
-  answers: readonly ((method: string) => unknown)[],
+  answers: readonly ((method: string, params: readonly unknown[]) => unknown)[],
   { isEip1559 = true, ownBids = createOwnBids(), nowMs = () => 0 }: { isEip1559?: boolean; ownBids?: OwnBids; nowMs?: () => number } = {},
 ): Promise<Market> {
   const nodes = await Promise.all(
     answers.map((answer) =>
       startFakeNode(test, (request) =>
-        answering(request, ({ method }) => answer(method) ?? (method === 'eth_getBlockByNumber' ? block : null)),
+        answering(request, ({ method, params }) => answer(method, params) ?? (method === 'eth_getBlockByNumber' ? block : null)),
       ),
     ),
   );
@@ -57,6 +57,9 @@ function ownReceipt(blockNumber: bigint, gasUsed: bigint): Receipt {
   const facts = { gasUsed, feePaid: null, returnValueXdr: null };
   return { hash: `0x${blockNumber}${gasUsed}`, blockNumber, blockHash: '0x', succeeded: true, facts };
 }
+
+/** The highest base fee after a block with this one. */
+const highestNext = (wei: bigint): bigint => (wei * 9n) / 8n + 1n;
 
 describe('market', () => {
   for (const [blocks, rewards] of [
@@ -329,6 +332,24 @@ describe('prices that nodes suggest', () => {
     // A price below the base fee is raised to what the next block can demand.
     head = { ...block, number: '0x40', baseFeePerGas: hex(4n * gwei) };
     assert.equal(await tipOf(market, 'legacy'), (4n * gwei * 9n) / 8n + 1n - gwei);
+  });
+
+  it('prices that nodes suggest: an only endpoint that was believed nothing yet raises no base fee above what its block before leads to', async (test) => {
+    const node = (method: string, [height]: readonly unknown[]) =>
+      method === 'eth_getBlockByNumber' && height === '0x4' ? block : pricing(lyingBlock, absurdWei)(method);
+    const market = await marketOf(test, [node], { isEip1559: false });
+    assert.equal(await market.highestBaseFeeWei(), highestNext(highestNext(gwei)));
+  });
+
+  it('prices that nodes suggest: of three contradictory base fees of a legacy price most count, also if one shows none', async (test) => {
+    for (const said of [0n, 1n, gwei / 2n, 2n * gwei, absurdWei]) {
+      for (const place of [0, 1, 2]) {
+        const liar = pricing({ ...block, baseFeePerGas: hex(said) }, 2n * gwei);
+        const honest = pricing(block, 2n * gwei);
+        const market = await marketOf(test, [honest, honest].toSpliced(place, 0, liar), { isEip1559: false });
+        assert.equal(await market.highestBaseFeeWei(), highestNext(gwei), `${said} ${place}`);
+      }
+    }
   });
 
   it('prices that nodes suggest: a legacy bid that has waited pays the higher of two prices, as far as blocks of both prove it', async (test) => {

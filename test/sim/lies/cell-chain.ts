@@ -68,11 +68,12 @@ export async function createCellChain({ story, account, random, time, log, built
     createNode({ name: `n${index}`, kind: 'geth', chainId, ledger, gossip, stranger: () => stranger, refusedBid: () => undefined }),
   );
   const builder = createPool({ ...defaultRules, isStrict: false, hasNoGaps: false, leastTipWei: 0n });
+  const isLegacy = subject.world.endsWith('legacy');
   const network = evmNetwork({
     rpcUrls: nodes.map(({ name }, index) => ({ url: `http://${name}.sim`, weight: 100 - index })),
     requiredConfirmations: confirmations,
     averageBlockTimeMs: blockMs,
-    eip1559: subject.world !== 'legacy',
+    eip1559: !isLegacy,
     tags: subject.world === 'optimism' ? ['optimism'] : [],
   });
   const isSkipped = (height: number): boolean => subject.world === 'skipping' && height % 7 === 3;
@@ -96,7 +97,7 @@ export async function createCellChain({ story, account, random, time, log, built
     const candidates = builder.all().filter(({ valueWei }) => !isEnding || valueWei !== 2n);
     const block = ledger.build(candidates, {
       timestampS: Math.floor(trueTimeMs(time) / 1000),
-      baseFeeWei: 10n * gwei,
+      baseFeeWei: subject.world === 'costly legacy' ? 300n * gwei : 10n * gwei,
       marketTipWei: subject.world === 'dear' ? 20n * gwei : isSurge ? 3n * gwei : gwei,
       leastTipWei: isSurge && nowMs < held.surgeUntilMs - 10_000 ? 2n * gwei : 0n,
       room: isHeld || isSkipped(ledger.head().number + 1) ? 0 : 200,
@@ -105,7 +106,9 @@ export async function createCellChain({ story, account, random, time, log, built
     builder.settle(block.accounts);
     log.write(`block ${block.number} [${block.executed.map(({ transaction }) => transaction.nonce).join(' ')}]`);
     built(block);
-    requireBounded(block.executed.map(({ pricePerGasWei }) => pricePerGasWei - block.baseFeeWei));
+    // A legacy price is up to twice the base fee, at the highest speed.
+    const own = isLegacy ? 2n * block.baseFeeWei : block.baseFeeWei;
+    requireBounded(block.executed.map(({ pricePerGasWei }) => pricePerGasWei - own));
     nodes.forEach((node, index) => void time.after(50 + 60 * index, () => node.follow()));
     time.after(blockMs, () => guarded(buildBlock));
   }

@@ -9,6 +9,7 @@ export const endpointSets = {
   'the heavier of two': ['liar', 'honest'],
   'the lighter of two': ['honest', 'liar'],
   'one of three': ['liar', 'honest', 'honest'],
+  'the middle of three': ['honest', 'liar', 'honest'],
   'while another is away': ['liar', 'away', 'honest'],
 } as const;
 

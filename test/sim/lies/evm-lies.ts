@@ -16,7 +16,8 @@ const ofBlock = ['number', 'timestamp', 'baseFeePerGas', 'gasLimit'];
 /** One entry for each question, so that none can be without lies. */
 const lies: { readonly [N in QuestionName]: Lies<Parameters<(typeof questions)[N]>> } = {
   chainId: { samples: [[], []], amounts: [''] },
-  head: { samples: [[], []], amounts: ofBlock },
+  // A legacy price is paid as a whole.
+  head: { samples: [[], []], amounts: ofBlock, alsoIn: { legacy: ['baseFeePerGas'], 'costly legacy': ['baseFeePerGas'] } },
   anchor: { samples: [[genesisAnchor], [genesisAnchor]], amounts: ['number'] },
   block: { samples: [[1n], [2n]], amounts: ofBlock },
   blockHash: { samples: [[1n], [2n]], amounts: [] },
@@ -53,7 +54,7 @@ const lies: { readonly [N in QuestionName]: Lies<Parameters<(typeof questions)[N
     amounts: ['oldestBlock', 'baseFeePerGas', 'gasUsedRatio', 'reward'],
     isDispensable: true,
   },
-  gasPrice: { samples: [[], []], amounts: [''], world: 'legacy', isDispensable: true },
+  gasPrice: { samples: [[], []], amounts: [''], world: 'legacy', alsoIn: { 'costly legacy': [''] }, isDispensable: true },
   priorityFee: { samples: [[], []], amounts: [''], world: 'quiet', isDispensable: true },
   gasEstimate: {
     samples: [

@@ -8,6 +8,8 @@ export interface Lies<A extends readonly unknown[]> {
   /** The amounts in the answer, by the name of their member; the empty name: the answer itself. */
   readonly amounts: readonly string[];
   readonly world?: WorldKind;
+  /** Amounts that decide about something else in another world. */
+  readonly alsoIn?: Readonly<Partial<Record<WorldKind, readonly string[]>>>;
   /** A slot must be freed whatever the only endpoint answers to this; `on the chain`: at least there, since no record can show it. */
   readonly isDispensable?: true | 'on the chain';
   /**
@@ -18,7 +20,7 @@ export interface Lies<A extends readonly unknown[]> {
 }
 
 /**
- * What makes the service ask a question. `quiet`: others pay no priority fee; `dear`: they pay much. `pruned`: nodes have no nonces by block
+ * What makes the service ask a question. `quiet`: others pay no priority fee; `dear`: they pay much. `costly legacy`: the base fee is high. `pruned`: nodes have no nonces by block
  * number. `skipping`: they have no block at some numbers. `busy`: one block holds many transactions of the account. `contract`: payments
  * are calls.
  */
@@ -27,6 +29,7 @@ export type WorldKind =
   | 'quiet'
   | 'dear'
   | 'legacy'
+  | 'costly legacy'
   | 'optimism'
   | 'reverting'
   | 'automatic'
@@ -109,18 +112,20 @@ export function createQuestionnaire(
     subjects(about) {
       const seen = new Set<string>();
       return names.flatMap((question): readonly Subject[] => {
-        const { amounts, world = 'usual', isDispensable = false, needsTwo = false } = liesOf(question);
+        const { amounts, world = 'usual', alsoIn = {}, isDispensable = false, needsTwo = false } = liesOf(question);
         const isAlike = seen.size === seen.add(JSON.stringify([methodOf(question), patterns.get(question), world])).size;
-        const of = (amount: string | null): Subject => ({
+        const of = (amount: string | null, where: WorldKind = world): Subject => ({
           network,
-          name: amount === null || amount === '' ? question : `${question}.${amount}`,
+          name: `${question}${amount === null || amount === '' ? '' : `.${amount}`}${where === world ? '' : ` (${where})`}`,
           question,
           amount,
-          world,
+          world: where,
           isDispensable,
           needsTwo,
         });
-        if (about === 'amounts') return amounts.map(of);
+        const others = Object.entries(alsoIn) as [WorldKind, readonly string[]][];
+        if (about === 'amounts')
+          return [...amounts.map((amount) => of(amount)), ...others.flatMap(([where, some]) => some.map((amount) => of(amount, where)))];
         return isAlike ? [] : [of(null)];
       });
     },
