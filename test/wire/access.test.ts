@@ -55,6 +55,7 @@ const scopeOf: Readonly<Record<string, string>> = {
   'TransactionService.ListAttempts': 'transactions:read',
   'RelayerService.ReadContract': 'transactions:read',
   'TransactionService.QuoteTransaction': 'transactions:read',
+  'TransactionService.CheckPolicies': 'transactions:read',
   'TransactionService.WaitTransaction': 'transactions:read',
   'TransactionService.WatchTransactions': 'transactions:read',
   'SigningService.SignTypedData': 'sign',

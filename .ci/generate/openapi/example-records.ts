@@ -93,6 +93,24 @@ const quotedFast = {
   maximum_cost: '1000080850000000000',
 };
 
+export const policyCheck = {
+  verdict: 'approve',
+  rule_id: 'large',
+  refusals: [],
+  approval: { rule_id: 'large', approvals: 2, approval_seconds: 172800 },
+  limits: [
+    {
+      rule_id: 'large',
+      asset: 'native',
+      window_seconds: 604800,
+      amount: 200000000000000000000n,
+      used: 0,
+      reserved: 50000000000000000000n,
+      left: 150000000000000000000n,
+    },
+  ],
+};
+
 export const quote = {
   accepted: true,
   refusals: [],

@@ -118,6 +118,16 @@ const methodExamples: Readonly<Record<string, MethodExamples>> = {
     answer: done([records.pendingTransaction]),
   },
   'TransactionService.QuoteTransaction': { requests: { ...evmContent, ...otherContent }, answer: done(records.quote) },
+  'TransactionService.CheckPolicies': {
+    requests: {
+      send: {
+        summary: 'A send, by a relayer with rules',
+        value: { send: { to: records.exampleIds.receiver, value: '1000000000000000000', speed: 'fast' } },
+      },
+      sign_data: { summary: 'A message to sign, by an EVM relayer', value: { sign_data: { message: 'Hello, relayer!' } } },
+    },
+    answer: done(records.policyCheck),
+  },
   'TransactionService.ReplaceTransaction': {
     requests: {
       evm: {

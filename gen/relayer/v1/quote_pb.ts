@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file relayer/v1/quote.proto.
  */
 export const file_relayer_v1_quote: GenFile = /*@__PURE__*/
-  fileDesc("ChZyZWxheWVyL3YxL3F1b3RlLnByb3RvEgpyZWxheWVyLnYxIpwDChBUcmFuc2FjdGlvblF1b3RlEhAKCGFjY2VwdGVkGAEgASgIEioKCHJlZnVzYWxzGAIgAygLMhgucmVsYXllci52MS5RdW90ZVJlZnVzYWwSGgoNd291bGRfc3VjY2VlZBgDIAEoCEgBiAEBEi4KB2ZhaWx1cmUYBCABKAsyGC5yZWxheWVyLnYxLlF1b3RlRmFpbHVyZUgCiAEBEioKBWZ1bmRzGAUgASgLMhYucmVsYXllci52MS5RdW90ZUZ1bmRzSAOIAQESGgoSdHJhbnNhY3Rpb25zX2FoZWFkGAYgASgNEiMKA2V2bRgKIAEoCzIULnJlbGF5ZXIudjEuRXZtUXVvdGVIABIrCgdzdGVsbGFyGAsgASgLMhgucmVsYXllci52MS5TdGVsbGFyUXVvdGVIABIpCgZzb2xhbmEYDCABKAsyFy5yZWxheWVyLnYxLlNvbGFuYVF1b3RlSABCEQoHbmV0d29yaxIG2vMYAggBQhAKDl93b3VsZF9zdWNjZWVkQgoKCF9mYWlsdXJlQggKBl9mdW5kcyItCgxRdW90ZVJlZnVzYWwSDgoGcmVhc29uGAEgASgJEg0KBWVycm9yGAIgASgJIqABCgxRdW90ZUZhaWx1cmUSKQoGcmVhc29uGAEgASgOMhkucmVsYXllci52MS5GYWlsdXJlUmVhc29uEg0KBWVycm9yGAIgASgJEhoKDXJldmVydF9yZWFzb24YAyABKAlIAIgBARIYCgtyZXZlcnRfZGF0YRgEIAEoCUgBiAEBQhAKDl9yZXZlcnRfcmVhc29uQg4KDF9yZXZlcnRfZGF0YSKIAQoKUXVvdGVGdW5kcxIXCgpzdWZmaWNpZW50GAEgASgISACIAQESDwoHYmFsYW5jZRgCIAEoCRIQCghyZXNlcnZlZBgDIAEoCRITCgttdXN0X3JlbWFpbhgEIAEoCRIRCgRjb3N0GAUgASgJSAGIAQFCDQoLX3N1ZmZpY2llbnRCBwoFX2Nvc3Qi5gIKCEV2bVF1b3RlEhsKBnJlc3VsdBgBIAEoCUIG0vMYAkgBSACIAQESGAoLcmV0dXJuX2RhdGEYAiABKAlIAYgBARIeCglnYXNfbGltaXQYAyABKARCBtLzGAIIAUgCiAEBEiEKDGdhc19lc3RpbWF0ZRgEIAEoBEIG0vMYAggBSAOIAQESFQoIYmFzZV9mZWUYBSABKAlIBIgBARITCgZsMV9mZWUYBiABKAlIBYgBARItCgVwcmljZRgHIAEoCzIZLnJlbGF5ZXIudjEuRXZtUXVvdGVQcmljZUgGiAEBEikKBnByaWNlcxgIIAMoCzIZLnJlbGF5ZXIudjEuRXZtUXVvdGVQcmljZUIJCgdfcmVzdWx0Qg4KDF9yZXR1cm5fZGF0YUIMCgpfZ2FzX2xpbWl0Qg8KDV9nYXNfZXN0aW1hdGVCCwoJX2Jhc2VfZmVlQgkKB19sMV9mZWVCCAoGX3ByaWNlItwCCg1Fdm1RdW90ZVByaWNlEiUKBXNwZWVkGAEgASgOMhEucmVsYXllci52MS5TcGVlZEgAiAEBEhYKCWdhc19wcmljZRgCIAEoCUgBiAEBEhwKD21heF9mZWVfcGVyX2dhcxgDIAEoCUgCiAEBEiUKGG1heF9wcmlvcml0eV9mZWVfcGVyX2dhcxgEIAEoCUgDiAEBEhoKDWV4cGVjdGVkX2Nvc3QYBSABKAlIBIgBARIZCgxtYXhpbXVtX2Nvc3QYBiABKAlIBYgBARIWCgl3YWl0c19mb3IYByABKAlIBogBAUIICgZfc3BlZWRCDAoKX2dhc19wcmljZUISChBfbWF4X2ZlZV9wZXJfZ2FzQhsKGV9tYXhfcHJpb3JpdHlfZmVlX3Blcl9nYXNCEAoOX2V4cGVjdGVkX2Nvc3RCDwoNX21heGltdW1fY29zdEIMCgpfd2FpdHNfZm9yIvkBCgxTdGVsbGFyUXVvdGUSGAoDZmVlGAEgASgJQgbS8xgCCAFIAIgBARIhCgxyZXNvdXJjZV9mZWUYAiABKAlCBtLzGAIIAUgBiAEBEhwKD3NlcXVlbmNlX251bWJlchgDIAEoCUgCiAEBEhcKCnJlc3VsdF94ZHIYBCABKAlIA4gBARI5CgxkZXN0aW5hdGlvbnMYBSADKAsyIy5yZWxheWVyLnYxLlN0ZWxsYXJRdW90ZURlc3RpbmF0aW9uQgYKBF9mZWVCDwoNX3Jlc291cmNlX2ZlZUISChBfc2VxdWVuY2VfbnVtYmVyQg0KC19yZXN1bHRfeGRyIo0BChdTdGVsbGFyUXVvdGVEZXN0aW5hdGlvbhIRCglvcGVyYXRpb24YASABKA0SDwoHYWNjb3VudBgCIAEoCRITCgZleGlzdHMYAyABKAhIAIgBARIbCg5oYXNfdHJ1c3RfbGluZRgEIAEoCEgBiAEBQgkKB19leGlzdHNCEQoPX2hhc190cnVzdF9saW5lInMKC1NvbGFuYVF1b3RlEhgKA2ZlZRgBIAEoCUIG0vMYAggBSACIAQESIgoNY29tcHV0ZV91bml0cxgCIAEoCUIG0vMYAggBSAGIAQESDAoEbG9ncxgDIAMoCUIGCgRfZmVlQhAKDl9jb21wdXRlX3VuaXRzQoEBCg5jb20ucmVsYXllci52MUIKUXVvdGVQcm90b1ABWhRyZWxheWVyL3YxO3JlbGF5ZXJ2MaoCClJlbGF5ZXIuVjG6AglSZWxheWVyVjHKAgpSZWxheWVyXFYx4gIWUmVsYXllclxWMVxHUEJNZXRhZGF0YeoCC1JlbGF5ZXI6OlYxYgZwcm90bzM", [file_relayer_rest_v1_options, file_relayer_v1_evm, file_relayer_v1_transaction]);
+  fileDesc("ChZyZWxheWVyL3YxL3F1b3RlLnByb3RvEgpyZWxheWVyLnYxItwDChBUcmFuc2FjdGlvblF1b3RlEhAKCGFjY2VwdGVkGAEgASgIEioKCHJlZnVzYWxzGAIgAygLMhgucmVsYXllci52MS5RdW90ZVJlZnVzYWwSGgoNd291bGRfc3VjY2VlZBgDIAEoCEgBiAEBEi4KB2ZhaWx1cmUYBCABKAsyGC5yZWxheWVyLnYxLlF1b3RlRmFpbHVyZUgCiAEBEioKBWZ1bmRzGAUgASgLMhYucmVsYXllci52MS5RdW90ZUZ1bmRzSAOIAQESGgoSdHJhbnNhY3Rpb25zX2FoZWFkGAYgASgNEjEKCGFwcHJvdmFsGAcgASgLMhoucmVsYXllci52MS5OZWVkZWRBcHByb3ZhbEgEiAEBEiMKA2V2bRgKIAEoCzIULnJlbGF5ZXIudjEuRXZtUXVvdGVIABIrCgdzdGVsbGFyGAsgASgLMhgucmVsYXllci52MS5TdGVsbGFyUXVvdGVIABIpCgZzb2xhbmEYDCABKAsyFy5yZWxheWVyLnYxLlNvbGFuYVF1b3RlSABCEQoHbmV0d29yaxIG2vMYAggBQhAKDl93b3VsZF9zdWNjZWVkQgoKCF9mYWlsdXJlQggKBl9mdW5kc0ILCglfYXBwcm92YWwiTgoOTmVlZGVkQXBwcm92YWwSDwoHcnVsZV9pZBgBIAEoCRIRCglhcHByb3ZhbHMYAiABKA0SGAoQYXBwcm92YWxfc2Vjb25kcxgDIAEoDSItCgxRdW90ZVJlZnVzYWwSDgoGcmVhc29uGAEgASgJEg0KBWVycm9yGAIgASgJIqABCgxRdW90ZUZhaWx1cmUSKQoGcmVhc29uGAEgASgOMhkucmVsYXllci52MS5GYWlsdXJlUmVhc29uEg0KBWVycm9yGAIgASgJEhoKDXJldmVydF9yZWFzb24YAyABKAlIAIgBARIYCgtyZXZlcnRfZGF0YRgEIAEoCUgBiAEBQhAKDl9yZXZlcnRfcmVhc29uQg4KDF9yZXZlcnRfZGF0YSKIAQoKUXVvdGVGdW5kcxIXCgpzdWZmaWNpZW50GAEgASgISACIAQESDwoHYmFsYW5jZRgCIAEoCRIQCghyZXNlcnZlZBgDIAEoCRITCgttdXN0X3JlbWFpbhgEIAEoCRIRCgRjb3N0GAUgASgJSAGIAQFCDQoLX3N1ZmZpY2llbnRCBwoFX2Nvc3Qi5gIKCEV2bVF1b3RlEhsKBnJlc3VsdBgBIAEoCUIG0vMYAkgBSACIAQESGAoLcmV0dXJuX2RhdGEYAiABKAlIAYgBARIeCglnYXNfbGltaXQYAyABKARCBtLzGAIIAUgCiAEBEiEKDGdhc19lc3RpbWF0ZRgEIAEoBEIG0vMYAggBSAOIAQESFQoIYmFzZV9mZWUYBSABKAlIBIgBARITCgZsMV9mZWUYBiABKAlIBYgBARItCgVwcmljZRgHIAEoCzIZLnJlbGF5ZXIudjEuRXZtUXVvdGVQcmljZUgGiAEBEikKBnByaWNlcxgIIAMoCzIZLnJlbGF5ZXIudjEuRXZtUXVvdGVQcmljZUIJCgdfcmVzdWx0Qg4KDF9yZXR1cm5fZGF0YUIMCgpfZ2FzX2xpbWl0Qg8KDV9nYXNfZXN0aW1hdGVCCwoJX2Jhc2VfZmVlQgkKB19sMV9mZWVCCAoGX3ByaWNlItwCCg1Fdm1RdW90ZVByaWNlEiUKBXNwZWVkGAEgASgOMhEucmVsYXllci52MS5TcGVlZEgAiAEBEhYKCWdhc19wcmljZRgCIAEoCUgBiAEBEhwKD21heF9mZWVfcGVyX2dhcxgDIAEoCUgCiAEBEiUKGG1heF9wcmlvcml0eV9mZWVfcGVyX2dhcxgEIAEoCUgDiAEBEhoKDWV4cGVjdGVkX2Nvc3QYBSABKAlIBIgBARIZCgxtYXhpbXVtX2Nvc3QYBiABKAlIBYgBARIWCgl3YWl0c19mb3IYByABKAlIBogBAUIICgZfc3BlZWRCDAoKX2dhc19wcmljZUISChBfbWF4X2ZlZV9wZXJfZ2FzQhsKGV9tYXhfcHJpb3JpdHlfZmVlX3Blcl9nYXNCEAoOX2V4cGVjdGVkX2Nvc3RCDwoNX21heGltdW1fY29zdEIMCgpfd2FpdHNfZm9yIvkBCgxTdGVsbGFyUXVvdGUSGAoDZmVlGAEgASgJQgbS8xgCCAFIAIgBARIhCgxyZXNvdXJjZV9mZWUYAiABKAlCBtLzGAIIAUgBiAEBEhwKD3NlcXVlbmNlX251bWJlchgDIAEoCUgCiAEBEhcKCnJlc3VsdF94ZHIYBCABKAlIA4gBARI5CgxkZXN0aW5hdGlvbnMYBSADKAsyIy5yZWxheWVyLnYxLlN0ZWxsYXJRdW90ZURlc3RpbmF0aW9uQgYKBF9mZWVCDwoNX3Jlc291cmNlX2ZlZUISChBfc2VxdWVuY2VfbnVtYmVyQg0KC19yZXN1bHRfeGRyIo0BChdTdGVsbGFyUXVvdGVEZXN0aW5hdGlvbhIRCglvcGVyYXRpb24YASABKA0SDwoHYWNjb3VudBgCIAEoCRITCgZleGlzdHMYAyABKAhIAIgBARIbCg5oYXNfdHJ1c3RfbGluZRgEIAEoCEgBiAEBQgkKB19leGlzdHNCEQoPX2hhc190cnVzdF9saW5lInMKC1NvbGFuYVF1b3RlEhgKA2ZlZRgBIAEoCUIG0vMYAggBSACIAQESIgoNY29tcHV0ZV91bml0cxgCIAEoCUIG0vMYAggBSAGIAQESDAoEbG9ncxgDIAMoCUIGCgRfZmVlQhAKDl9jb21wdXRlX3VuaXRzQoEBCg5jb20ucmVsYXllci52MUIKUXVvdGVQcm90b1ABWhRyZWxheWVyL3YxO3JlbGF5ZXJ2MaoCClJlbGF5ZXIuVjG6AglSZWxheWVyVjHKAgpSZWxheWVyXFYx4gIWUmVsYXllclxWMVxHUEJNZXRhZGF0YeoCC1JlbGF5ZXI6OlYxYgZwcm90bzM", [file_relayer_rest_v1_options, file_relayer_v1_evm, file_relayer_v1_transaction]);
 
 /**
  * What SendTransaction would do with a transaction now. What could not be found out is not set.
@@ -69,6 +69,13 @@ export type TransactionQuote = Message<"relayer.v1.TransactionQuote"> & {
   transactionsAhead: number;
 
   /**
+   * What must be approved before it is sent. Not set: nothing, or the rules of the relayer refuse it.
+   *
+   * @generated from field: optional relayer.v1.NeededApproval approval = 7;
+   */
+  approval?: NeededApproval | undefined;
+
+  /**
    * What is known of the network. In REST its fields are at the same level as the others.
    *
    * @generated from oneof relayer.v1.TransactionQuote.network
@@ -108,6 +115,41 @@ export const TransactionQuoteSchema: GenMessage<TransactionQuote> = /*@__PURE__*
   messageDesc(file_relayer_v1_quote, 0);
 
 /**
+ * The approvals that a rule asks for.
+ *
+ * @generated from message relayer.v1.NeededApproval
+ */
+export type NeededApproval = Message<"relayer.v1.NeededApproval"> & {
+  /**
+   * The rule.
+   *
+   * @generated from field: string rule_id = 1;
+   */
+  ruleId: string;
+
+  /**
+   * How many API keys must approve.
+   *
+   * @generated from field: uint32 approvals = 2;
+   */
+  approvals: number;
+
+  /**
+   * In which time they must.
+   *
+   * @generated from field: uint32 approval_seconds = 3;
+   */
+  approvalSeconds: number;
+};
+
+/**
+ * Describes the message relayer.v1.NeededApproval.
+ * Use `create(NeededApprovalSchema)` to create a new message.
+ */
+export const NeededApprovalSchema: GenMessage<NeededApproval> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_quote, 1);
+
+/**
  * Why SendTransaction would not accept a transaction.
  *
  * @generated from message relayer.v1.QuoteRefusal
@@ -133,7 +175,7 @@ export type QuoteRefusal = Message<"relayer.v1.QuoteRefusal"> & {
  * Use `create(QuoteRefusalSchema)` to create a new message.
  */
 export const QuoteRefusalSchema: GenMessage<QuoteRefusal> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_quote, 1);
+  messageDesc(file_relayer_v1_quote, 2);
 
 /**
  * Why a transaction would not succeed.
@@ -176,7 +218,7 @@ export type QuoteFailure = Message<"relayer.v1.QuoteFailure"> & {
  * Use `create(QuoteFailureSchema)` to create a new message.
  */
 export const QuoteFailureSchema: GenMessage<QuoteFailure> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_quote, 2);
+  messageDesc(file_relayer_v1_quote, 3);
 
 /**
  * Whether the balance of the relayer's account covers a transaction. Amounts are in the smallest unit of the network (wei, stroops, lamports), decimal.
@@ -225,7 +267,7 @@ export type QuoteFunds = Message<"relayer.v1.QuoteFunds"> & {
  * Use `create(QuoteFundsSchema)` to create a new message.
  */
 export const QuoteFundsSchema: GenMessage<QuoteFunds> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_quote, 3);
+  messageDesc(file_relayer_v1_quote, 4);
 
 /**
  * What is known of a transaction on an EVM network.
@@ -297,7 +339,7 @@ export type EvmQuote = Message<"relayer.v1.EvmQuote"> & {
  * Use `create(EvmQuoteSchema)` to create a new message.
  */
 export const EvmQuoteSchema: GenMessage<EvmQuote> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_quote, 4);
+  messageDesc(file_relayer_v1_quote, 5);
 
 /**
  * A price, and what the transaction would cost at it. Costs are in wei, decimal, and include the value and the L1 fee.
@@ -360,7 +402,7 @@ export type EvmQuotePrice = Message<"relayer.v1.EvmQuotePrice"> & {
  * Use `create(EvmQuotePriceSchema)` to create a new message.
  */
 export const EvmQuotePriceSchema: GenMessage<EvmQuotePrice> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_quote, 5);
+  messageDesc(file_relayer_v1_quote, 6);
 
 /**
  * What is known of a transaction on Stellar.
@@ -409,7 +451,7 @@ export type StellarQuote = Message<"relayer.v1.StellarQuote"> & {
  * Use `create(StellarQuoteSchema)` to create a new message.
  */
 export const StellarQuoteSchema: GenMessage<StellarQuote> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_quote, 6);
+  messageDesc(file_relayer_v1_quote, 7);
 
 /**
  * An account that an operation pays or creates.
@@ -451,7 +493,7 @@ export type StellarQuoteDestination = Message<"relayer.v1.StellarQuoteDestinatio
  * Use `create(StellarQuoteDestinationSchema)` to create a new message.
  */
 export const StellarQuoteDestinationSchema: GenMessage<StellarQuoteDestination> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_quote, 7);
+  messageDesc(file_relayer_v1_quote, 8);
 
 /**
  * What is known of a transaction on Solana.
@@ -486,5 +528,5 @@ export type SolanaQuote = Message<"relayer.v1.SolanaQuote"> & {
  * Use `create(SolanaQuoteSchema)` to create a new message.
  */
 export const SolanaQuoteSchema: GenMessage<SolanaQuote> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_quote, 8);
+  messageDesc(file_relayer_v1_quote, 9);
 

@@ -33,8 +33,8 @@ interface Rules {
 /** A union whose case must match the network type of the relayer. */
 interface NetworkUnion {
   readonly oneof: DescOneof;
-  /** The list whose items have the union; null: the request itself has it. */
-  readonly list: DescField | null;
+  /** The list whose items, or the message, that has the union; null: the request itself has it. */
+  readonly within: DescField | null;
   readonly isRequired: boolean;
   /** The property name of each case, by network type. */
   readonly cases: ReadonlyMap<string, string>;
@@ -92,8 +92,8 @@ async function* checked<T>(items: AsyncIterable<T>, check: (item: T) => Promise<
 function rulesOf(plan: MethodPlan, checkOf: GateDeps['checkOf']): Rules {
   if (plan.idempotent && plan.method.methodKind !== 'unary') throw new Error(`${plan.rpcPath} is a stream, which has no response to store`);
   const { input } = plan.method;
-  const listed = input.fields.flatMap((list) => (list.fieldKind === 'list' && list.message ? [{ list, desc: list.message }] : []));
-  const unions = [{ list: null, desc: input }, ...listed].flatMap(({ list, desc }) =>
+  const inner = input.fields.flatMap((within) => (within.message && within.fieldKind !== 'map' ? [{ within, desc: within.message }] : []));
+  const unions = [{ within: null, desc: input }, ...inner].flatMap(({ within, desc }) =>
     desc.oneofs.flatMap((oneof): NetworkUnion[] => {
       const { selector, under } = unionRulesOf(oneof);
       if (selector.case !== 'relayerNetwork') return [];
@@ -101,7 +101,7 @@ function rulesOf(plan: MethodPlan, checkOf: GateDeps['checkOf']): Rules {
       const cases = new Map(oneof.fields.map((field) => [field.name, field.localName]));
       const lacking = networkTypes.find((type) => !cases.has(type));
       if (lacking !== undefined) throw new Error(`${plan.rpcPath} has a union without a case for ${lacking}`);
-      return [{ oneof, list, isRequired: under === '', cases }];
+      return [{ oneof, within, isRequired: under === '', cases }];
     }),
   );
   return { plan, unions, bounds: compileFieldBounds(plan.method.input), further: checkOf(plan.method) };
@@ -135,8 +135,7 @@ function checkRequest(rules: Rules, message: Message, call: Call, directory: Gat
     const relayer = relayerFor(plan, relayerIdOf(message), directory);
     call.relayer = relayer;
     for (const union of unions) {
-      if (union.list === null) checkShape(union, message, '', relayer, call);
-      else checkShapes(union, union.list, message, relayer, call);
+      for (const { part, at } of partsOf(message, union.within)) checkShape(union, part, at, relayer, call);
     }
   }
   // The readers of bodies name fields as their callers do.
@@ -163,9 +162,24 @@ function relayerFor(plan: MethodPlan, relayerId: string, directory: GateDeps['di
   return relayer;
 }
 
-function checkShapes(union: NetworkUnion, list: DescField, message: Message, relayer: Relayer, call: Call): void {
-  const items = (message as unknown as Record<string, readonly Message[]>)[list.localName] ?? [];
-  for (const [index, item] of items.entries()) checkShape(union, item, `${list.name}[${index}].`, relayer, call);
+/** Returns the messages that a field holds, and what precedes their fields in paths. Null: the request itself. */
+function partsOf(message: Message, within: DescField | null): readonly { readonly part: Message; readonly at: string }[] {
+  if (within === null) return [{ part: message, at: '' }];
+  const { name, localName, oneof } = within;
+  const properties = message as unknown as Record<string, Message | readonly Message[] | Case | undefined>;
+  const held = oneof === undefined ? properties[localName] : caseOf(properties[oneof.localName] as Case, localName);
+  if (Array.isArray(held)) return held.map((part: Message, index) => ({ part, at: `${name}[${index}].` }));
+  return held === undefined ? [] : [{ part: held as Message, at: `${name}.` }];
+}
+
+/** A union as a message holds it. */
+interface Case {
+  readonly case: string | undefined;
+  readonly value?: Message;
+}
+
+function caseOf(held: Case, name: string): Message | undefined {
+  return held.case === name ? held.value : undefined;
 }
 
 /**

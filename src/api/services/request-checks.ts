@@ -24,7 +24,8 @@ import { relayerChangeFromProto } from './relayers/relayer-change.js';
 import { type RelayerServiceDeps, readNewRelayer } from './relayers/relayer-service.js';
 import { checkPage } from './shared/list-page.js';
 import { keyFrom } from './signers/signer-service.js';
-import { checkTransactionToSign, messageToSign, typedDataToSign } from './signing/signing-service.js';
+import { requireCheckable } from './transactions/policy-check.js';
+import { checkTransactionToSign, messageToSign, typedDataToSign } from './transactions/signature-request.js';
 import { contentRequestOf, tagsOf, wantedTransactionsOf } from './transactions/transaction.js';
 import type { TransactionServiceDeps } from './transactions/transaction-service.js';
 
@@ -56,6 +57,10 @@ export function createRequestChecks(deps: RequestCheckDeps): ReadonlyMap<DescMet
         content: () => relayer && contentToQuote(deps, relayer, contentRequestOf(request), isRefused),
         tags: () => tagsOf(request),
       }),
+    ),
+    checkOf(
+      TransactionService.method.checkPolicies,
+      ({ call }, { relayer }, isRefused) => relayer && requireCheckable(deps, relayer, call, isRefused),
     ),
     checkOf(TransactionService.method.replaceTransaction, checkContent),
     checkOf(SigningService.method.signTypedData, (request, { relayer }) => relayer && typedDataToSign(request, relayer, deps.directory)),

@@ -1,4 +1,5 @@
 import { DomainError, type FieldProblem } from '../errors/errors.js';
+import type { Directory } from '../ports/directory.js';
 import type { Relayer } from '../records/relayer.js';
 import type { SigningPolicy, TypedDataDomain } from '../records/signing-policy.js';
 
@@ -27,12 +28,18 @@ export function signingProblems(field: string, { typedData }: SigningPolicy): re
   });
 }
 
+/** The dependencies of `requireSigning`. */
+export interface RequireSigningDeps {
+  readonly directory: Pick<Directory, 'relayers'>;
+  readonly keccak256: Keccak256;
+}
+
 /**
- * Throws `forbidden` POLICY_DENIED unless each of these relayers of the account signs this. One that has rules and no signing policy signs
- * nothing, since a signature walks past its rules.
+ * Throws `forbidden` POLICY_DENIED unless the relayer signs this, and so does each relayer of its account on another network for which the
+ * signature could count, too. One that has rules and no signing policy signs nothing, since a signature walks past its rules.
  */
-export function requireSigning(keccak256: Keccak256, relayers: readonly Relayer[], wanted: WantedSignature): void {
-  for (const { id, policies } of relayers) {
+export function requireSigning({ directory, keccak256 }: RequireSigningDeps, relayer: Relayer, wanted: WantedSignature): void {
+  for (const { id, policies } of relayersFor(directory, relayer, wanted)) {
     const policy = 'signing' in policies ? policies.signing : null;
     const signing = policy ?? (policies.rules === null ? null : nothing);
     if (signing === null || isAllowed(keccak256, signing, wanted)) continue;
@@ -41,6 +48,12 @@ export function requireSigning(keccak256: Keccak256, relayers: readonly Relayer[
     const sentence = `the account signs no such ${wanted.kind} that the service does not send: relayer ${id} ${why}`;
     throw new DomainError('forbidden', 'POLICY_DENIED', sentence, { metadata: { relayer_id: id } });
   }
+}
+
+/** Data may name any chain, and a Solana message names none. Other transactions name their chain, so no other relayer could send them. */
+function relayersFor(directory: Pick<Directory, 'relayers'>, relayer: Relayer, { kind }: WantedSignature): readonly Relayer[] {
+  if (kind === 'transaction' && relayer.networkType !== 'solana') return [relayer];
+  return directory.relayers().filter(({ address }) => address === relayer.address);
 }
 
 function isAllowed(keccak256: Keccak256, { messages, transactions, typedData }: SigningPolicy, wanted: WantedSignature): boolean {

@@ -1,5 +1,5 @@
 import type { SpendingReads } from '../ports/store/spending.js';
-import { type CountedLimit, windowOf } from '../records/judgement.js';
+import { type Asker, type CountedLimit, type Spend, windowOf } from '../records/judgement.js';
 import type { Relayer } from '../records/relayer.js';
 import type { Clock } from '../work/clock.js';
 import { emptyWindow, usedAt } from './spend-window.js';
@@ -30,20 +30,10 @@ export interface SpendUsageDeps {
 }
 
 /** Returns what each limit of a relayer's rules has left: of a limit for each API key, one for each key that it has counted. */
-export async function spendUsage({ store, clock }: SpendUsageDeps, { id, policies }: Relayer): Promise<readonly LimitUsage[]> {
+export async function spendUsage(deps: SpendUsageDeps, { id, policies }: Relayer): Promise<readonly LimitUsage[]> {
   const rules: readonly LimitingRule[] = policies.rules ?? [];
   if (rules.every(({ limits }) => limits.length === 0)) return [];
-  const stored = await store.read.allSpendWindows(id);
-  const nowMs = clock.nowMs();
-
-  function usageOf(ruleId: string, limit: CountedLimit, apiKeyId: string | null): LimitUsage {
-    const name = windowOf(ruleId, limit, { apiKeyId });
-    const window = stored.find((one) => one.name === name)?.window ?? emptyWindow(limit.windowMs);
-    const total = usedAt(window, nowMs);
-    const left = limit.amount > total ? limit.amount - total : 0n;
-    return { ruleId, limit, apiKeyId, used: total - window.open, reserved: window.open, left };
-  }
-
+  const { stored, usageOf } = await readUsage(deps, id);
   return rules.flatMap(({ id: ruleId, limits }) =>
     limits.flatMap((limit) => {
       if (limit.per === 'relayer') return [usageOf(ruleId, limit, null)];
@@ -51,4 +41,35 @@ export async function spendUsage({ store, clock }: SpendUsageDeps, { id, policie
       return stored.flatMap(({ name }) => (name.startsWith(prefix) ? [usageOf(ruleId, limit, name.slice(prefix.length))] : []));
     }),
   );
+}
+
+/** Returns what the limits have left that these spends of a caller count against, in the order of the rules. */
+export async function usageOfSpends(
+  deps: SpendUsageDeps,
+  { id, policies }: Relayer,
+  spends: readonly Spend[],
+  asker: Asker,
+): Promise<readonly LimitUsage[]> {
+  if (spends.length === 0) return [];
+  const rules: readonly LimitingRule[] = policies.rules ?? [];
+  const counting = new Set(spends.map(({ window }) => window));
+  const { usageOf } = await readUsage(deps, id);
+  return rules.flatMap(({ id: ruleId, limits }) =>
+    limits.flatMap((limit) =>
+      counting.has(windowOf(ruleId, limit, asker)) ? [usageOf(ruleId, limit, limit.per === 'relayer' ? null : asker.apiKeyId)] : [],
+    ),
+  );
+}
+
+async function readUsage({ store, clock }: SpendUsageDeps, relayerId: string) {
+  const stored = await store.read.allSpendWindows(relayerId);
+  const nowMs = clock.nowMs();
+  const usageOf = (ruleId: string, limit: CountedLimit, apiKeyId: string | null): LimitUsage => {
+    const name = windowOf(ruleId, limit, { apiKeyId });
+    const window = stored.find((one) => one.name === name)?.window ?? emptyWindow(limit.windowMs);
+    const total = usedAt(window, nowMs);
+    const left = limit.amount > total ? limit.amount - total : 0n;
+    return { ruleId, limit, apiKeyId, used: total - window.open, reserved: window.open, left };
+  };
+  return { stored, usageOf };
 }

@@ -1,4 +1,4 @@
-import { DomainError, type ErrorReason, type Warning } from '../errors/errors.js';
+import { DomainError, type Warning } from '../errors/errors.js';
 import { type IsRefused, nothingRefused } from '../errors/read-all.js';
 import { isUnavailable } from '../errors/unavailable.js';
 import { freeFunds, highestCost, mustRemain } from '../fees/funds.js';
@@ -6,37 +6,27 @@ import type { ChainQuote, ReadPart } from '../ports/chain/quote.js';
 import type { ContentRequest, RequestChain, Wanted } from '../ports/chain/requests.js';
 import type { Directory } from '../ports/directory.js';
 import type { TransactionReads } from '../ports/store/transactions.js';
-import type { Asker } from '../records/judgement.js';
+import type { Asker, NeededApproval } from '../records/judgement.js';
 import {
   defaultPolicies,
   laneOf,
   type Relayer,
   type RelayerPolicies,
-  requireActive,
   solanaAccountChanges,
   stellarAccountChanges,
 } from '../records/relayer.js';
 import type { Content, TransactionTags } from '../records/transaction.js';
-import type { SpendLedger } from '../rules/spend-ledger.js';
 import { orAborted, startDeadline } from '../work/abort.js';
 import type { Clock } from '../work/clock.js';
 import type { Timers } from '../work/timers.js';
-import { allowedContent } from './allowed-content.js';
-import { requireFreeExternalId, type TransactionDeps } from './send-transaction.js';
+import { ruledContent } from './allowed-content.js';
+import { type CallRefusal, type SendRefusalDeps, sendRefusals } from './call-refusals.js';
 
 /** The dependencies of `quoteTransaction`. */
-export interface QuoteDeps extends Pick<TransactionDeps, 'directory' | 'lanes'> {
-  readonly store: { readonly read: Pick<TransactionReads, 'openSummaries' | 'transactionsById' | 'externalIdHolder'> };
-  readonly ledger: Pick<SpendLedger, 'requireRoom'>;
-  readonly clock: Clock;
+export interface QuoteDeps extends SendRefusalDeps {
+  readonly store: SendRefusalDeps['store'] & { readonly read: Pick<TransactionReads, 'openSummaries' | 'transactionsById'> };
   /** Default: the runtime's timers. */
   readonly timers?: Timers;
-}
-
-/** Why a transaction would not be accepted. */
-export interface QuoteRefusal {
-  readonly reason: ErrorReason;
-  readonly sentence: string;
 }
 
 /** Whether the balance covers a transaction. Amounts are in the network's smallest unit. */
@@ -52,7 +42,9 @@ export interface QuotedFunds {
 /** What sending a transaction would do now. */
 export interface Quote {
   /** Empty: it would be accepted. */
-  readonly refusals: readonly QuoteRefusal[];
+  readonly refusals: readonly CallRefusal[];
+  /** What must be approved before it is sent; null: nothing, or rules do not allow it. */
+  readonly approval: NeededApproval | null;
   readonly chain: ChainQuote;
   /** Null: unknown. */
   readonly funds: QuotedFunds | null;
@@ -95,8 +87,8 @@ export async function quoteTransaction(
   const chain = deps.directory.chainOf(relayer);
   const warnings: Warning[] = [];
   const { part, clear } = startParts(warnings, deps.timers);
-  const [refusals, inFlight, quoted, account] = await Promise.all([
-    refusalsOf(deps, relayer, request, { tags, asker }),
+  const [{ refusals, allowed }, inFlight, quoted, account] = await Promise.all([
+    sendRefusals(deps, relayer, { request, tags }, asker),
     readInFlight(deps, relayer),
     chain.quote({
       relayer,
@@ -119,7 +111,7 @@ export async function quoteTransaction(
     mustRemain: mustRemain(account.locked, policies),
     isSufficient: maximumCost === null ? null : maximumCost <= freeFunds(account, reserved, policies),
   };
-  return { refusals, chain: quoted, funds, ahead: inFlight.count, warnings };
+  return { refusals, approval: allowed?.approval ?? null, chain: quoted, funds, ahead: inFlight.count, warnings };
 }
 
 /** Reads parts that may be unknown, until `clear` ends their time. Each that is adds a warning. */
@@ -148,38 +140,11 @@ function startParts(warnings: Warning[], timers: Timers | undefined): { readonly
 /** The content with the bound of its cost, if the relayer's rules allow it. */
 function withBound(chain: Pick<RequestChain, 'judge'>, content: Content, relayer: Relayer, asker: Asker): Content {
   try {
-    return allowedContent(chain, content, relayer, asker).content;
+    return ruledContent(chain, content, relayer, asker).content;
   } catch (error) {
     if (error instanceof DomainError) return content;
     throw error;
   }
-}
-
-/** Collects why sending would not accept the transaction. */
-async function refusalsOf(
-  { directory, lanes, clock, store, ledger }: QuoteDeps,
-  relayer: Relayer,
-  request: ContentRequest,
-  { tags, asker }: { readonly tags: TransactionTags | null; readonly asker: Asker },
-): Promise<readonly QuoteRefusal[]> {
-  const chain = directory.chainOf(relayer);
-  const context = { relayer, nowMs: clock.nowMs(), earlier: null };
-  const checks = [
-    () => requireActive(relayer),
-    () => ledger.requireRoom(relayer.id, allowedContent(chain, chain.contentOf(request, context).content, relayer, asker).spends),
-    () => requireFreeExternalId(store.read, relayer.id, tags),
-    () => lanes.takeRoom(laneOf(relayer), 1)(),
-  ];
-  const refusals: QuoteRefusal[] = [];
-  for (const check of checks) {
-    try {
-      await check();
-    } catch (error) {
-      if (!(error instanceof DomainError)) throw error;
-      refusals.push({ reason: error.reason, sentence: error.message });
-    }
-  }
-  return refusals;
 }
 
 /** Reads from the store what comes before a new transaction, since another instance may run the lane. */
@@ -195,17 +160,20 @@ async function readInFlight(
   return { count: ahead.length, reserved };
 }
 
-/** The relayer without what its policies forbid. */
-function unrestricted(relayer: Relayer, request: ContentRequest): Relayer {
+/** Returns the relayer without what its policies forbid. `request`: the content that is read for it; null: a transaction to sign. */
+export function unrestricted(relayer: Relayer, request: ContentRequest | null): Relayer {
   return { ...relayer, policies: unrestrictedPolicies(relayer.policies, request) };
 }
 
-function unrestrictedPolicies(policies: RelayerPolicies, request: ContentRequest): RelayerPolicies {
+function unrestrictedPolicies(policies: RelayerPolicies, request: ContentRequest | null): RelayerPolicies {
   switch (policies.network) {
     case 'evm':
-      return { ...policies, gasPriceCapWei: null, whitelistReceivers: null, gasLimitEstimation: true, rules: null };
+      return {
+        ...policies,
+        ...{ gasPriceCapWei: null, whitelistReceivers: null, gasLimitEstimation: true, allowTransactionSigning: true, rules: null },
+      };
     case 'stellar': {
-      const sources = request.network === 'stellar' ? request.operations.flatMap(({ sourceAccount }) => sourceAccount ?? []) : [];
+      const sources = request?.network === 'stellar' ? request.operations.flatMap(({ sourceAccount }) => sourceAccount ?? []) : [];
       return { ...policies, maxFeeStroops: null, allowAccountChanges: stellarAccountChanges, operationSourceAccounts: sources };
     }
     case 'solana':

@@ -1,13 +1,15 @@
 import { DomainError } from '../errors/errors.js';
 import type { Chain } from '../ports/chain/chain.js';
-import type { ContentRequest } from '../ports/chain/requests.js';
+import type { ContentRequest, RequestChain, RequestContext } from '../ports/chain/requests.js';
 import type { Move } from '../ports/lanes.js';
+import type { SpendingReads } from '../ports/store/spending.js';
 import type { SaveResponse } from '../ports/store/stored-responses.js';
 import type { Asker, NeededApproval, Spend } from '../records/judgement.js';
 import { type Relayer, requireActive } from '../records/relayer.js';
 import { type Content, isSigned, type OpenTransaction, type Transaction, type TransactionView } from '../records/transaction.js';
 import { beyondHeld, withContent } from '../rules/reservation.js';
-import { allowedContent } from './allowed-content.js';
+import type { SpendLedger } from '../rules/spend-ledger.js';
+import { type AllowedContent, allowedContent } from './allowed-content.js';
 import { approvalReason, neededApproval } from './approval.js';
 import { findWithAttempts } from './find-transaction.js';
 import { replacedInPlace, replacementQueued, requireInTime, requireRevision, requireWaiting } from './lifecycle.js';
@@ -29,13 +31,62 @@ export interface ReplaceOptions {
 }
 
 /** Throws 400 if the new content could be mined beside the earlier attempts instead of in their place. */
-function requireSameSlot(chain: Chain, transaction: Transaction, content: Content): void {
+function requireSameSlot(chain: Pick<Chain, 'isUnsequenced'>, transaction: Transaction, content: Content): void {
   if (!isSigned(transaction) || chain.isUnsequenced(content) === (transaction.nonce === null)) return;
   const sentence =
     transaction.nonce === null
       ? 'the transaction is a fee bump of a foreign envelope; only another envelope with the same source and sequence number can replace it'
       : "the transaction uses the relayer's sequence number; an envelope signed by another account cannot replace it";
   throw new DomainError('invalid', 'FIELD_INVALID', sentence);
+}
+
+/** What a replacement is decided from, besides the transaction. */
+export interface ReplacementContext extends Pick<RequestContext, 'relayer' | 'nowMs'> {
+  readonly asker: Asker;
+}
+
+/**
+ * Returns the content that a request gives a transaction. Throws 400 for a bad request, and 403 if the relayer's rules do not allow it, or
+ * ask for approvals of what replaces a signed transaction.
+ */
+export function replacingContent(
+  chain: Pick<RequestChain, 'contentOf' | 'judge' | 'isUnsequenced'>,
+  transaction: Transaction,
+  request: ContentRequest,
+  context: ReplacementContext,
+): AllowedContent {
+  const allowed = allowedContent(chain, request, { ...context, earlier: transaction.queued ?? transaction.content });
+  requireSameSlot(chain, transaction, allowed.content);
+  if (allowed.approval !== null && isSigned(transaction)) throw approvedTooLate(context.relayer, allowed.approval);
+  return allowed;
+}
+
+/** Throws 400 or 412 if a transaction cannot be replaced now, or not by what is valid until this time, or if the relayer signs nothing. */
+export function requireReplaceable(
+  transaction: Transaction,
+  { relayer, nowMs }: Pick<ReplacementContext, 'relayer' | 'nowMs'>,
+  { validUntilMs, expectedRevision }: { readonly validUntilMs: number | null; readonly expectedRevision: bigint | null },
+): void {
+  requireWaiting(transaction, 'replaced');
+  requireInTime(transaction, validUntilMs, nowMs);
+  readValidUntil(validUntilMs ?? undefined, nowMs);
+  requireRevision(transaction, expectedRevision);
+  requireActive(relayer);
+}
+
+/** Throws 403 if the limits have no room for what a replacement spends beyond what its transaction has reserved. Reserves nothing. */
+export async function requireReplacementRoom(
+  {
+    store,
+    ledger,
+  }: {
+    readonly store: { readonly read: Pick<SpendingReads, 'reservation'> };
+    readonly ledger: Pick<SpendLedger, 'requireRoom'>;
+  },
+  { id, relayerId }: Pick<Transaction, 'id' | 'relayerId'>,
+  spends: readonly Spend[],
+): Promise<void> {
+  if (spends.length > 0) await ledger.requireRoom(relayerId, beyondHeld(await store.read.reservation(id), spends));
 }
 
 /**
@@ -59,25 +110,15 @@ export async function replaceTransaction(
 ): Promise<TransactionView> {
   const chain = deps.directory.chainOf(relayer);
   const asConfigured = () => deps.directory.relayer(relayer.id) ?? relayer;
-  const wantedOver = (earlier: Content | null) => chain.contentOf(request, { relayer: asConfigured(), nowMs: deps.clock.nowMs(), earlier });
+  const context = () => ({ relayer: asConfigured(), nowMs: deps.clock.nowMs(), asker });
   // A bad body is reported before a missing transaction. Absent fields may default to the transaction's, so the body is read again below.
-  const { validUntilMs: givenUntilMs } = wantedOver(null);
-  const require = ({ transaction }: OpenTransaction) => {
-    requireWaiting(transaction, 'replaced');
-    // A draft and a signature can take seconds.
-    requireInTime(transaction, givenUntilMs, deps.clock.nowMs());
-    readValidUntil(givenUntilMs ?? undefined, deps.clock.nowMs());
-    requireRevision(transaction, expectedRevision);
-    // The relayer may be paused meanwhile.
-    requireActive(asConfigured());
-  };
-  const replacementOf = (open: OpenTransaction): Replacement => {
+  const { validUntilMs: givenUntilMs } = chain.contentOf(request, { ...context(), earlier: null });
+  // A draft and a signature can take seconds, and the relayer may be paused meanwhile.
+  const require = ({ transaction }: OpenTransaction) =>
+    requireReplaceable(transaction, context(), { validUntilMs: givenUntilMs, expectedRevision });
+  const allowedFor = ({ transaction }: OpenTransaction) => replacingContent(chain, transaction, request, context());
+  const replacementOf = (open: OpenTransaction, { content, validUntilMs, spends, approval: needed } = allowedFor(open)): Replacement => {
     const { transaction } = open;
-    const wanted = wantedOver(transaction.queued ?? transaction.content);
-    const { validUntilMs } = wanted;
-    requireSameSlot(chain, transaction, wanted.content);
-    const { content, spends, approval: needed } = allowedContent(chain, wanted.content, asConfigured(), asker);
-    if (needed !== null && isSigned(transaction)) throw approvedTooLate(relayer, needed);
     const approval = neededApproval(needed, [...(transaction.approval?.senders ?? []), asker.apiKeyId], deps.clock.nowMs());
     const isUnlimited = spends.length === 0 && asConfigured().policies.rules === null;
     const reserve = isUnlimited ? undefined : reserving(deps, open, spends);
@@ -102,10 +143,10 @@ export async function replaceTransaction(
   }
 
   async function outbidBy(seen: OpenTransaction): Promise<OpenTransaction | null> {
-    const replacement = replacementOf(seen);
+    const allowed = allowedFor(seen);
+    const replacement = replacementOf(seen, allowed);
     // Before a node is asked and a key signs; the commit reserves it.
-    const { spends } = allowedContent(chain, replacement.content, asConfigured(), asker);
-    if (spends.length > 0) await deps.ledger.requireRoom(relayer.id, beyondHeld(await deps.store.read.reservation(transactionId), spends));
+    await requireReplacementRoom(deps, seen.transaction, allowed.spends);
     return outbid(deps, asConfigured(), seen, { purpose: 'content', replacement, require, saveResponse });
   }
 

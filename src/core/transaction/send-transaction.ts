@@ -146,9 +146,8 @@ function contentsOf(
       const holder = externalId === null ? undefined : holders.get(externalId);
       if (holder !== undefined) throw invalidField('external_id', `is ${externalId}, which ${partAt(holder)} has already`);
       if (externalId !== null) holders.set(externalId, index);
-      const wanted = chain.contentOf(request, { relayer, nowMs, earlier: null, isRefused: isRefusedAt(index) });
-      const { validUntilMs } = wanted;
-      const { content, spends, approval } = allowedContent(chain, wanted.content, relayer, asker);
+      const context = { relayer, nowMs, earlier: null, isRefused: isRefusedAt(index), asker };
+      const { content, validUntilMs, spends, approval } = allowedContent(chain, request, context);
       return { content, validUntilMs, tags, spends, approval: neededApproval(approval, [asker.apiKeyId], nowMs) };
     } catch (error) {
       throw error instanceof DomainError ? named(error, index) : error;

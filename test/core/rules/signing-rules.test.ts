@@ -15,7 +15,8 @@ const noFields: TypedDataDomain = { separator: null, name: null, version: null, 
 /** Whether a relayer with rules and this policy signs it. */
 function signs(signing: SigningPolicy | null, wanted: WantedSignature, rules: readonly [] | null = []): boolean {
   try {
-    requireSigning(hash, [evmRelayer(address, { rules, signing })], wanted);
+    const relayer = evmRelayer(address, { rules, signing });
+    requireSigning({ keccak256: hash, directory: { relayers: () => [relayer] } }, relayer, wanted);
     return true;
   } catch (error) {
     assert.ok(error instanceof DomainError && error.reason === 'POLICY_DENIED', String(error));

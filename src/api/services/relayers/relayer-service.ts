@@ -9,7 +9,6 @@ import {
   RelayerService,
 } from '../../../../gen/relayer/v1/relayer_service_pb.js';
 import { newRelayerFromProto, relayerDraftFromProto } from '../../../codec/relayer-values.js';
-import { protoOfAsset } from '../../../codec/rule-values.js';
 import { DomainError, invalidField } from '../../../core/errors/errors.js';
 import { orWithFurther } from '../../../core/errors/read-all.js';
 import type { ContractReading } from '../../../core/ports/chain/requests.js';
@@ -21,11 +20,12 @@ import { type RelayerStatusDeps, relayerBalance, relayerStatus } from '../../../
 import { checkNewRelayer, createRelayer, deleteRelayer, type RelayerDeps, updateRelayer } from '../../../core/relayer/relayers.js';
 import type { StoredRelayer } from '../../../core/relayer/stored-relayer.js';
 import { type ViewLaneDeps, viewLane } from '../../../core/relayer/view-lane.js';
-import { type LimitUsage, type SpendUsageDeps, spendUsage } from '../../../core/rules/spend-usage.js';
+import { type SpendUsageDeps, spendUsage } from '../../../core/rules/spend-usage.js';
 import { type Call, callOf, principalOf, relayerOf } from '../../contract/call.js';
 import { replayable } from '../../contract/stored-response.js';
 import { type Listing, listAnswer, pageOf, sliceOf } from '../shared/list-page.js';
 import { present } from '../shared/present.js';
+import { protoOfUsage } from '../shared/usage.js';
 import { evmCallOf } from '../transactions/evm-transaction.js';
 import { lanePartOf, protoOfLane } from './lane.js';
 import { protoOfBalance, protoOfRelayer, protoOfRelayerStatus } from './relayer.js';
@@ -115,11 +115,6 @@ function warnOfSigning({ policies }: DomainRelayer, call: Call): void {
   if (policies.network !== 'evm' || policies.rules === null || policies.signing !== null) return;
   const message = 'the relayer has rules and no policy signing, so it signs nothing that the service does not send';
   call.warnings.push({ level: 'warn', message });
-}
-
-function protoOfUsage({ ruleId, limit, apiKeyId, used, reserved, left }: LimitUsage) {
-  const amounts = { amount: String(limit.amount), used: String(used), reserved: String(reserved), left: String(left) };
-  return { ruleId, asset: protoOfAsset(limit.asset), windowSeconds: limit.windowMs / 1_000, ...present('apiKeyId', apiKeyId), ...amounts };
 }
 
 function protoOfReading({ resultJson, data, error }: ContractReading) {

@@ -2,31 +2,46 @@ import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import {
   type EvmQuotePriceSchema,
   EvmQuoteSchema,
+  type NeededApprovalSchema,
   type QuoteFailureSchema,
   type QuoteFundsSchema,
+  type QuoteRefusalSchema,
   SolanaQuoteSchema,
   StellarQuoteSchema,
   type TransactionQuote,
   TransactionQuoteSchema,
 } from '../../../../gen/relayer/v1/quote_pb.js';
 import type { ChainQuote, EvmQuote, QuotedFailure, QuotedPrice, SolanaQuote, StellarQuote } from '../../../core/ports/chain/quote.js';
+import type { NeededApproval } from '../../../core/records/judgement.js';
+import type { CallRefusal } from '../../../core/transaction/call-refusals.js';
 import type { Quote, QuotedFunds } from '../../../core/transaction/quote-transaction.js';
 import { present, presentAmount } from '../shared/present.js';
 import { protoOfSpeed } from './evm-transaction.js';
 import { protoOfFailure } from './transaction.js';
 
 /** The record of a quote. */
-export function protoOfQuote({ refusals, chain, funds, ahead }: Quote): TransactionQuote {
+export function protoOfQuote({ refusals, approval, chain, funds, ahead }: Quote): TransactionQuote {
   const { failure, maximumCost } = chain;
   return create(TransactionQuoteSchema, {
     accepted: refusals.length === 0,
-    refusals: refusals.map(({ reason, sentence }) => ({ reason, error: sentence })),
+    refusals: refusals.map(protoOfRefusal),
     transactionsAhead: ahead,
+    ...present('approval', approval && protoOfNeededApproval(approval)),
     network: networkOf(chain),
     ...(failure === undefined ? {} : { wouldSucceed: failure === null }),
     ...(failure == null ? {} : { failure: protoOfQuotedFailure(failure) }),
     ...(funds === null ? {} : { funds: protoOfFunds(funds, maximumCost) }),
   });
+}
+
+/** Why a call would be refused. */
+export function protoOfRefusal({ reason, sentence }: CallRefusal): MessageInitShape<typeof QuoteRefusalSchema> {
+  return { reason, error: sentence };
+}
+
+/** The approvals that a rule asks for. */
+export function protoOfNeededApproval({ ruleId, required, withinMs }: NeededApproval): MessageInitShape<typeof NeededApprovalSchema> {
+  return { ruleId, approvals: required, approvalSeconds: withinMs / 1_000 };
 }
 
 function protoOfQuotedFailure({ reason, sentence, revertReason, revertData }: QuotedFailure): MessageInitShape<typeof QuoteFailureSchema> {

@@ -18,6 +18,7 @@ import { mayUseRelayer } from '../../../core/records/principal.js';
 import { laneOf, type Relayer } from '../../../core/records/relayer.js';
 import type { Attempt as DomainAttempt, TransactionView } from '../../../core/records/transaction.js';
 import { createSpendLedger, type SpendLedgerDeps } from '../../../core/rules/spend-ledger.js';
+import type { Keccak256 } from '../../../core/signer/sign-data.js';
 import { cancelPendingTransactions, cancelTransaction } from '../../../core/transaction/cancel-transaction.js';
 import { approveTransaction, type DecidedBy, rejectTransaction } from '../../../core/transaction/decide-approval.js';
 import { findByNonce, findTransaction, findWithAttempts } from '../../../core/transaction/find-transaction.js';
@@ -31,6 +32,7 @@ import type { WatchDeps } from '../../../core/transaction/watch-transactions.js'
 import { type Call, callOf, principalOf, relayerOf } from '../../contract/call.js';
 import { replayable } from '../../contract/stored-response.js';
 import { type Listing, listAnswer, pageOf, pageTokenInvalid, sliceOf } from '../shared/list-page.js';
+import { policyCheckOf } from './policy-check.js';
 import { protoOfQuote } from './quote.js';
 import {
   contentRequestOf,
@@ -47,6 +49,7 @@ import { createWaits, createWatch } from './wait.js';
 export type TransactionServiceDeps = Omit<SendDeps, 'ledger'> & {
   readonly store: SpendLedgerDeps['store'] & { readonly read: WatchDeps['read'] & TransactionListReads };
   readonly keys: Pick<KeyRing, 'find'>;
+  readonly keccak256: Keccak256;
   /** How long a watch may be silent. */
   readonly watchHeartbeatMs: number;
   /** Aborts when the service begins to stop, which ends all waits. */
@@ -115,6 +118,10 @@ export function createTransactionService(deps: TransactionServiceDeps): ServiceI
       const quote = await quoteTransaction(sending, relayerOf(context), contentRequestOf(request), asked);
       callOf(context).warnings.push(...quote.warnings);
       return { quote: protoOfQuote(quote) };
+    },
+    async checkPolicies({ call }, context) {
+      const asker = originOf(callOf(context));
+      return { check: await policyCheckOf({ ...deps, ledger: sending.ledger }, relayerOf(context), call, asker) };
     },
     replaceTransaction(request, context) {
       waits.afterwards(context, request, TransactionService.method.replaceTransaction.output);

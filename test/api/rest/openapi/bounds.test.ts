@@ -17,6 +17,7 @@ const calls = {
   SendTransactionRequest: ['POST', '/relayers/r1/transactions'],
   SendTransactionsRequest: ['POST', '/relayers/r1/transactions/batch'],
   QuoteTransactionRequest: ['POST', '/relayers/r1/transactions/quote'],
+  CheckPoliciesRequest: ['POST', '/relayers/r1/policies/check'],
   SignTransactionRequest: ['POST', '/relayers/r1/sign-transaction'],
   CreateRelayerRequest: ['POST', '/relayers'],
   UpdateRelayerRequest: ['PATCH', '/relayers/r1'],
@@ -428,12 +429,25 @@ const trialsOfItems = Object.entries(trialsOfOne)
 const trialsOfQuotes = Object.entries(trialsOfOne)
   .filter(([name]) => sendOne.test(name))
   .map(([name, one]): [string, Trial] => [name.replace(sendOne, 'QuoteTransactionRequest'), { ...one, schema: 'QuoteTransactionRequest' }]);
+/* What is checked before a replacement has the content of a send. */
+const trialsOfReplacements = Object.entries(trialsOfOne)
+  .filter(([name]) => sendOne.test(name) && !name.includes('labels'))
+  .map(([name, { field, bodyOf, ...rest }]): [string, Trial] => [
+    name.replace(sendOne, 'TransactionToReplace'),
+    {
+      ...rest,
+      schema: 'CheckPoliciesRequest',
+      field: `replace.${field}`,
+      bodyOf: (size) => ({ replace: { transaction_id: 't', ...bodyOf(size) } }),
+    },
+  ]);
 const severalPayments = trial('SendTransactionsRequest', 'transactions', (size) => ({
   transactions: listOf({ to: evmAddress, value: '0' })(size),
 }));
 const trials: Readonly<Record<string, Trial>> = {
   ...Object.fromEntries(trialsOfItems),
   ...Object.fromEntries(trialsOfQuotes),
+  ...Object.fromEntries(trialsOfReplacements),
   'SendTransactionsRequest.transactions minItems': severalPayments,
   'SendTransactionsRequest.transactions maxItems': severalPayments,
   // Later, since they change policies.

@@ -96,7 +96,13 @@ describe('the OpenAPI document', () => {
     const deciding = ['approveTransaction', 'rejectTransaction'];
     assert.deepEqual(idsWith('TRANSACTION_MINED'), ['replaceTransaction', 'cancelTransaction', ...deciding]);
     assert.deepEqual(idsWith('APPROVAL_NOT_NEEDED'), deciding);
-    assert.deepEqual(idsWith('NOT_SUPPORTED_ON_NETWORK'), ['signTypedData', 'signData', 'signTransaction', 'readContract']);
+    assert.deepEqual(idsWith('NOT_SUPPORTED_ON_NETWORK'), [
+      'checkPolicies',
+      'signTypedData',
+      'signData',
+      'signTransaction',
+      'readContract',
+    ]);
     assert.deepEqual(idsWith('WEBHOOK_TARGET_REFUSED'), ['createNotification', 'updateNotification']);
     for (const reason of ['NOTIFICATION_IN_USE', 'RELAYER_IN_USE', 'IN_USE', 'CANCEL_NOT_POSSIBLE'])
       assert.equal(idsWith(reason).length, 1, reason);
@@ -246,7 +252,7 @@ describe('the OpenAPI document', () => {
     assert.deepEqual(
       [...fields].sort(),
       ['function', 'message', 'method', 'network', 'notification_id', 'passphrase', 'signer_id', 'signers', 'signing_key', 'string']
-        .concat(['signed_auth_entry', 'type', 'value'])
+        .concat(['signed_auth_entry', 'transaction_id', 'type', 'value'])
         .concat(['argument', 'equals', 'functions', 'in', 'name'])
         .concat(['key_label', 'module_path', 'pin', 'role_id', 'secret_id', 'token_label'])
         .concat(['auth_provider_x509_cert_url', 'auth_uri', 'client_email', 'client_id', 'client_x509_cert_url'])
