@@ -33,7 +33,8 @@ export interface Touched {
 
 /**
  * What should run: the configuration file together with the definitions of the API. An entry that the API never changed follows the file;
- * one that the API created or changed is kept; one that it deleted stays deleted until it is removed from the file.
+ * one that the API created or changed is kept; one that it deleted stays deleted until it is removed from the file. A relayer whose
+ * policies the file locks follows the file, too, except that the API can pause it; so do the RPC URLs that it uses.
  */
 export interface Wanted {
   /** Takes in all definitions, or only the written ones, and returns what may have changed. */
@@ -61,6 +62,9 @@ export function createWanted(secretBox: Pick<SecretBox, 'open'>, config: LoadedC
   const fileRelayers = byId(config.relayers);
   const fileNetworks = new Map(config.networks.map((network) => [networkIdOf(network), network]));
   const networks = createNetworks(config.networks);
+  const lockedNetworks = new Set(
+    config.relayers.flatMap((one) => (one.policiesLocked && one.customRpcUrls.length === 0 ? [networkIdOf(one.network)] : [])),
+  );
   const opened = new WeakMap<Definition, StoredRelayer>();
   const definitions: ById = { relayer: new Map(), signer: new Map(), network: new Map(), pinned_key: new Map() };
 
@@ -86,8 +90,9 @@ export function createWanted(secretBox: Pick<SecretBox, 'open'>, config: LoadedC
 
   /** The network with the URLs that the API gave it. */
   function networkFrom(network: Network): Network {
-    const definition = definitions.network.get(networkIdOf(network));
-    return definition === undefined ? network : { ...network, rpcUrls: urlsOf(secretBox, definition) };
+    const id = networkIdOf(network);
+    const definition = definitions.network.get(id);
+    return definition === undefined || lockedNetworks.has(id) ? network : { ...network, rpcUrls: urlsOf(secretBox, definition) };
   }
 
   /** What a definition that has content says; its URLs are opened once. */
@@ -122,18 +127,23 @@ export function createWanted(secretBox: Pick<SecretBox, 'open'>, config: LoadedC
     },
     relayer(id) {
       const definition = definitions.relayer.get(id);
-      if (definition === undefined) {
-        const entry = fileRelayers.get(id);
-        return entry && { ...entry, network: networks.find(networkIdOf(entry.network)) ?? entry.network };
+      const entry = fileRelayers.get(id);
+      const stored = definition === undefined || definition.content === null ? undefined : storedRelayer(definition);
+      if (entry !== undefined && (definition === undefined || entry.policiesLocked)) {
+        const network = networks.find(networkIdOf(entry.network)) ?? entry.network;
+        const { paused = false, policiesVersion = entry.policiesVersion } = stored ?? {};
+        return { ...entry, network, paused: entry.paused || paused, policiesVersion };
       }
-      if (definition.content === null) return undefined;
-      const { network: name, ...relayer } = storedRelayer(definition);
+      if (stored === undefined) return undefined;
+      const { network: name, ...relayer } = stored;
       const network = networks.find(networkIdOf({ type: relayer.networkType, name }));
-      return network && { ...relayer, network };
+      return network && { ...relayer, network, policiesLocked: false };
     },
     originOf(relayerId) {
-      const entry = definitions.relayer.has(relayerId) ? undefined : fileRelayers.get(relayerId);
-      return entry === undefined ? `the stored relayer ${relayerId}` : `relayers[${config.relayers.indexOf(entry)}]`;
+      const entry = fileRelayers.get(relayerId);
+      return entry === undefined || (definitions.relayer.has(relayerId) && !entry.policiesLocked)
+        ? `the stored relayer ${relayerId}`
+        : `relayers[${config.relayers.indexOf(entry)}]`;
     },
     problemsOf(relayerIds) {
       return [...relayerIds].flatMap((id) => {
@@ -145,14 +155,18 @@ export function createWanted(secretBox: Pick<SecretBox, 'open'>, config: LoadedC
     },
     warnings: () => [
       ...[...definitions.network.values()].map(({ id }) =>
-        fileNetworks.has(id)
-          ? keptSentence('network', id)
-          : `network ${id}: the RPC URLs set by the API have no effect, because the configuration no longer has this network`,
+        lockedNetworks.has(id)
+          ? `network ${id}: the RPC URLs set by the API are not used, because the policies of a relayer that uses the network are locked`
+          : fileNetworks.has(id)
+            ? keptSentence('network', id)
+            : `network ${id}: the RPC URLs set by the API have no effect, because the configuration no longer has this network`,
       ),
       ...(['signer', 'relayer'] as const).flatMap((kind) =>
         config[`${kind}s`].flatMap(({ id }) => {
           const definition = definitions[kind].get(id);
           if (definition === undefined) return [];
+          if (kind === 'relayer' && fileRelayers.get(id)?.policiesLocked)
+            return [`relayer ${id} was changed by the API, but its policies are locked: only the pause is kept`];
           const isDeleted = definition.content === null;
           return [isDeleted ? `${kind} ${id} of the configuration file was deleted by the API and stays deleted` : keptSentence(kind, id)];
         }),

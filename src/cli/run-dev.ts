@@ -100,6 +100,8 @@ function sandboxConfig(home: SandboxHome, chains: readonly SandboxChain[], recei
       customRpcUrls: [],
       paused: false,
       policies,
+      policiesVersion: 1,
+      policiesLocked: false,
     })),
     notices: [],
     digests: new Map(),

@@ -27,7 +27,7 @@ import {
   type SolanaAccountChange,
   type StellarAccountChange,
 } from '../core/records/relayer.js';
-import type { StoredRelayer } from '../core/relayer/stored-relayer.js';
+import { firstPoliciesVersion, type StoredRelayer } from '../core/relayer/stored-relayer.js';
 import { maskedUrl } from '../core/text/masked-url.js';
 import { enumTextsOf } from './enum-codec.js';
 import {
@@ -61,6 +61,7 @@ export function relayerDraftFromProto(request: CreateRelayerRequest) {
     signerId,
     notificationId: notificationId || null,
     customRpcUrls: customRpcUrls.map(rpcUrlFromProto),
+    policiesVersion: firstPoliciesVersion,
   };
 }
 

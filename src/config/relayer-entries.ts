@@ -65,13 +65,24 @@ function relayerFrom(
   checkReference(signerId, references.signers, 'no signer has the id', `${path}.signer_id`, problems);
   checkReference(notificationId, references.notificationIds, 'no notification has the id', `${path}.notification_id`, problems);
   const network = references.networks.networks.find((known) => known.type === type && known.name === networkName);
+  const policiesLocked = lockIn(written, path, problems);
   if (wanted === undefined || network === undefined || problems.has(path)) return undefined;
-  return { ...wanted, network };
+  return { ...wanted, network, policiesLocked };
+}
+
+/** The API has no such field: only the file locks policies, and ends a lock. */
+const lockField = 'policies_locked';
+
+function lockIn(written: JsonObject, path: string, problems: Problems): boolean {
+  const lock = written.get(lockField) ?? false;
+  if (typeof lock !== 'boolean') problems.add(`${path}.${lockField}`, 'must be true or false');
+  return lock === true;
 }
 
 /** Returns the entry as the API takes it: with references resolved, and without policies that request nothing. */
 function asRequest(written: JsonObject, type: NetworkType | undefined, path: string, env: Environment, problems: Problems): JsonObject {
   const object: JsonObject = new Map(written);
+  object.delete(lockField);
   const urls = object.get('custom_rpc_urls') ?? null;
   object.set('custom_rpc_urls', resolveUrls(urls, `${path}.custom_rpc_urls`, env, problems));
   const policies = object.get('policies') ?? new Map();

@@ -42,6 +42,8 @@ function relayer(id: string, signerId: string, change: Partial<RelayerEntry> = {
     customRpcUrls: [],
     paused: false,
     policies: evmPolicies(),
+    policiesVersion: 1,
+    policiesLocked: false,
     ...change,
   };
 }

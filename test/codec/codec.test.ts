@@ -574,7 +574,7 @@ describe('answers', () => {
     assert.throws(() => write(RelayerBalanceSchema, { balance: 'many' }));
     assert.equal(
       write(RelayerSchema, { id: 'r', networkType: 1, policies: { case: 'evm', value: { gasPriceCap: '5', eip1559Pricing: false } } }),
-      '{"id":"r","name":"","network":"","network_type":"evm","paused":false,"policies":{"gas_price_cap":5,"eip1559_pricing":false},"signer_id":"","custom_rpc_urls":[],"address":"","system_disabled":false}',
+      '{"id":"r","name":"","network":"","network_type":"evm","paused":false,"policies":{"gas_price_cap":5,"eip1559_pricing":false},"signer_id":"","custom_rpc_urls":[],"address":"","system_disabled":false,"policies_version":0,"policies_locked":false}',
     );
     assert.equal(
       write(ApiKeySchema, { id: 'k' }),

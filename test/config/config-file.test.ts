@@ -78,6 +78,8 @@ test('config file: fills in defaults', async () => {
         signerId: 'key',
         notificationId: null,
         customRpcUrls: [],
+        policiesVersion: 1,
+        policiesLocked: false,
         policies: {
           network: 'evm',
           minBalanceWei: 1n,
@@ -342,4 +344,13 @@ test('config file: reports a missing file and one that is not JSON', async () =>
   await assert.rejects(loadConfig({ dir, fileName: '.', env: {}, readKeystore: anyKeystore }), {
     problems: [{ path: dir, problem: 'is a folder' }],
   });
+});
+
+test('config: locks the policies of a relayer, which the API cannot, and takes nothing but true and false', async () => {
+  const lockOf = async (value: unknown) =>
+    (await load(sampleConfig({ relayers: [sampleRelayer({ policies_locked: value })] }))).relayers[0]?.policiesLocked;
+  assert.deepEqual([await lockOf(true), await lockOf(false), await lockOf(undefined)], [true, false, false]);
+  assert.deepEqual(await problemsOf(sampleConfig({ relayers: [sampleRelayer({ policies_locked: 'yes' })] })), [
+    'relayers[0].policies_locked: must be true or false',
+  ]);
 });

@@ -141,6 +141,15 @@ describe('the audit log', () => {
       outcome: 'OK',
     });
     await rig.ask('PATCH', '/api/v1/relayers/r2', { body: '{"paused":false}' });
+    const policies = { gas_price_cap: 7, rules: [{ id: 'small', effect: 'allow', max_value: 9 }], signing: { messages: 'allow' } };
+    const { from, to, ...changed } = await facts('PATCH', '/relayers/r2', { policies });
+    assert.deepEqual(changed, { relayer_id: 'r2', changed: 'policies', policiesVersion: '2', outcome: 'OK' });
+    assert.deepEqual(JSON.parse(from ?? ''), { policies: { gasPriceCapWei: null, rules: null, signing: null } }, 'of what changed alone');
+    const after = JSON.parse(to ?? '').policies;
+    assert.deepEqual([after.gasPriceCapWei, after.rules[0].maxValueWei, after.signing.messages], ['7', '9', true]);
+    const signed = await facts('POST', '/relayers/r2/sign', { message: 'hello' });
+    assert.equal(signed.policiesVersion, 2, 'the line of a call names the policies that decided');
+    await rig.ask('PATCH', '/api/v1/relayers/r2', { body: '{"policies":null}' });
     const update = { url: 'https://hooks.acme.com/secret-path-2', signing_key: secret };
     assert.deepEqual(await facts('PATCH', '/notifications/hook', update), {
       notification_id: 'hook',

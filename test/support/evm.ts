@@ -100,6 +100,8 @@ export function evmRelayer(address: string, policies: Partial<EvmPolicies> = {})
     customRpcUrls: [],
     paused: false,
     disabledReason: null,
+    policiesVersion: 1,
+    policiesLocked: false,
     policies: evmPolicies(policies),
   };
 }

@@ -57,6 +57,8 @@ export function modelRelayer(name: string, network: Partial<EvmNetwork>, policie
     customRpcUrls: [],
     paused: false,
     disabledReason: null,
+    policiesVersion: 1,
+    policiesLocked: false,
     policies: evmPolicies(policies),
   };
 }

@@ -51,6 +51,8 @@ export function solanaRelayer(address: string, policies: Partial<SolanaPolicies>
     customRpcUrls: [],
     paused: false,
     disabledReason: null,
+    policiesVersion: 1,
+    policiesLocked: false,
     policies: solanaPolicies(policies),
   };
 }

@@ -35,6 +35,8 @@ export function stellarRelayer(address: string, policies: Partial<StellarPolicie
     customRpcUrls: [],
     paused: false,
     disabledReason: null,
+    policiesVersion: 1,
+    policiesLocked: false,
     policies: { ...defaultPolicies.stellar, minBalanceStroops: 0n, ...policies },
   };
 }

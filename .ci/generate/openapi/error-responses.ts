@@ -261,6 +261,7 @@ const reasonKinds: Readonly<Record<ErrorReason, readonly ErrorKind[]>> = {
   SPEND_LIMIT_EXCEEDED: ['forbidden'],
   APPROVAL_NOT_NEEDED: ['precondition'],
   APPROVAL_BY_SENDER: ['forbidden'],
+  POLICIES_LOCKED: ['forbidden'],
 };
 
 /** The fixed texts that replace the text of the kind. */

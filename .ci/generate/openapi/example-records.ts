@@ -172,7 +172,15 @@ export const lane = {
   problem: null,
 };
 
-const anyRelayer = { network: 'sandbox', network_type: 'evm', paused: false, custom_rpc_urls: [], system_disabled: false };
+const anyRelayer = {
+  network: 'sandbox',
+  network_type: 'evm',
+  paused: false,
+  custom_rpc_urls: [],
+  system_disabled: false,
+  policies_version: 1,
+  policies_locked: false,
+};
 
 export const relayer = {
   ...anyRelayer,

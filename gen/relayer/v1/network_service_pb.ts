@@ -420,7 +420,7 @@ export const NetworkService: GenService<{
   },
   /**
    * Replaces the RPC endpoints of a network. Every relayer without endpoints of its own uses them at once. The service uses an endpoint only after it has verified its chain.
-   * Errors: INVALID_ARGUMENT, NOT_FOUND.
+   * Errors: INVALID_ARGUMENT, NOT_FOUND, PERMISSION_DENIED (`POLICIES_LOCKED`: a relayer whose policies are locked uses the URLs).
    *
    * @generated from rpc relayer.v1.NetworkService.UpdateNetwork
    */

@@ -95,7 +95,7 @@ function notAudited(): DomainError {
  * manage have none: their requests may hold secrets that are short enough to be guessed from a digest.
  */
 function contentFacts({ plan }: Audited, message: Message): AuditFacts {
-  if (plan.scope !== 'transactions:write' && plan.scope !== 'transactions:approve' && plan.scope !== 'sign') return {};
+  if (!isAboutContent(plan.scope)) return {};
   const sent = message as Message & SentContent & { readonly transactions?: readonly SentContent[] };
   const facts: AuditFacts = sent.transactions === undefined ? evmFacts(sent) : factsTogether(sent.transactions);
   try {
@@ -104,6 +104,11 @@ function contentFacts({ plan }: Audited, message: Message): AuditFacts {
     // A request that cannot be encoded is refused.
   }
   return facts;
+}
+
+/** True for the scopes of calls that move money or sign. */
+function isAboutContent(scope: MethodPlan['scope']): boolean {
+  return scope === 'transactions:write' || scope === 'transactions:approve' || scope === 'sign';
 }
 
 /** A request's content, or that of one of its transactions. */
@@ -137,11 +142,12 @@ interface Ended {
 }
 
 /** Built field by field: spreading the parts would cost several times as much, in every call that writes. */
-function lineOf({ plan: { rpcPath } }: Audited, call: Call, { ids, outcome, status }: Ended): object {
+function lineOf({ plan: { rpcPath, scope } }: Audited, call: Call, { ids, outcome, status }: Ended): object {
   const line: Record<string, unknown> = whoOf(call);
   line.method = rpcPath;
   for (const name in ids) line[name] = ids[name];
   for (const name in call.auditFacts) line[name] = call.auditFacts[name];
+  if (isAboutContent(scope) && call.relayer?.policies.rules) line.policiesVersion = call.relayer.policiesVersion;
   line.outcome = outcome;
   if (call.storedResponse.replay !== null) line.replayed = true;
   line.path = call.path;

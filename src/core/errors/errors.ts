@@ -128,6 +128,7 @@ export const reasonRules = {
   SPEND_LIMIT_EXCEEDED: { retry: 'after_delay', metadata: ['relayer_id', 'rule_id', 'asset', 'left'] },
   APPROVAL_NOT_NEEDED: { retry: 'never', metadata: ['transaction_id'] },
   APPROVAL_BY_SENDER: { retry: 'never', metadata: ['transaction_id'] },
+  POLICIES_LOCKED: { retry: 'after_change', metadata: ['relayer_id'] },
 } as const satisfies Readonly<Record<string, ReasonRules>>;
 
 /** One of the reasons. */

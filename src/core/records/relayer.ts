@@ -112,6 +112,10 @@ export interface Relayer {
   readonly disabledReason: string | null;
   /** In the shape of its network. */
   readonly policies: RelayerPolicies;
+  /** Counts the changes of its policies by the API, from 1. */
+  readonly policiesVersion: number;
+  /** True: the configuration file has locked them. */
+  readonly policiesLocked: boolean;
 }
 
 /** Returns the lane of a relayer's account. */

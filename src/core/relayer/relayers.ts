@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { DefinitionWriter } from '../definitions/definition-writer.js';
 import { DomainError, invalidField } from '../errors/errors.js';
 import { readAll } from '../errors/read-all.js';
@@ -19,6 +20,7 @@ import { keyFor, type Signers } from '../signer/signers.js';
 import { entryIdFromText, taken } from '../text/entry-id.js';
 import { decideAgain } from '../work/decide-again.js';
 import type { Exclusively } from '../work/one-at-a-time.js';
+import { lockedBy, requireUnlocked, requireUnlockedChange } from './policies-lock.js';
 import { checkRelayerParts } from './relayer-rules.js';
 import { definitionFromRelayer, type StoredRelayer } from './stored-relayer.js';
 
@@ -40,7 +42,8 @@ export interface RelayerDeps {
 }
 
 /**
- * Creates a relayer and starts it. Calls no node. Throws `FIELD_INVALID`, and `ID_EXISTS` (the id, or the account on its chain).
+ * Creates a relayer and starts it. Calls no node. Throws `FIELD_INVALID`, `ID_EXISTS` (the id, or the account on its chain), and
+ * `POLICIES_LOCKED`.
  */
 export function createRelayer(deps: RelayerDeps, wanted: StoredRelayer, saveResponse: SaveResponse<Relayer> = () => []): Promise<Relayer> {
   const { store, secretBox, exclusively, writer } = deps;
@@ -48,6 +51,7 @@ export function createRelayer(deps: RelayerDeps, wanted: StoredRelayer, saveResp
     await checkNewRelayer(deps, wanted);
     const relayer = await relayerFrom(deps, wanted);
     checkTaken(deps, relayer);
+    requireUnlocked(deps.directory.relayers(), relayer);
     await checkRecords(store, relayer);
     const others = [store.change.reopenRelayer(relayer.id), ...saveResponse(relayer)];
     await writer.commit([definitionFromRelayer(secretBox, relayer)], others);
@@ -99,7 +103,7 @@ async function relayerFrom(deps: RelayerDeps, wanted: StoredRelayer): Promise<Re
   const { networkType } = wanted;
   const network = findNetwork(deps, networkType, wanted.network);
   const address = await deps.accountOf(networkType, findSigner(deps, networkType, wanted.signerId));
-  return { ...wanted, network, address, disabledReason: null };
+  return { ...wanted, network, address, disabledReason: null, policiesLocked: false };
 }
 
 function checkTaken({ directory }: RelayerDeps, relayer: Relayer): void {
@@ -130,7 +134,7 @@ export type RelayerChange = Partial<Pick<Relayer, 'name' | 'paused' | 'policies'
 /**
  * Changes a relayer. The configuration file's entry is no longer used. Open transactions continue under the new policies; new RPC URLs are
  * used at once. An empty change changes nothing. `changeOf` derives the change from the present relayer. Throws `FIELD_INVALID`,
- * `RELAYER_NOT_FOUND`.
+ * `RELAYER_NOT_FOUND`, `POLICIES_LOCKED`.
  */
 export function updateRelayer(deps: RelayerDeps, id: string, changeOf: (relayer: Relayer) => RelayerChange): Promise<Relayer> {
   const { secretBox, directory, exclusively, writer } = deps;
@@ -139,11 +143,17 @@ export function updateRelayer(deps: RelayerDeps, id: string, changeOf: (relayer:
     const change = changeOf(before);
     if (Object.keys(change).length === 0) return before;
     await checkRelayerChange(deps, id, change, before.networkType);
-    const relayer = { ...before, ...change };
+    requireUnlockedChange(directory.relayers(), before, change);
+    const relayer = { ...before, ...change, policiesVersion: versionAfter(before, change) };
     await writer.commit([definitionFromRelayer(secretBox, relayer)], []);
     // The service may have disabled it meanwhile.
     return directory.relayer(id) ?? relayer;
   });
+}
+
+/** Each change of the policies has a version of its own. */
+function versionAfter({ policies, policiesVersion }: Relayer, change: RelayerChange): number {
+  return change.policies === undefined || isDeepStrictEqual(change.policies, policies) ? policiesVersion : policiesVersion + 1;
 }
 
 /** Checks a requested change. Throws `FIELD_INVALID` naming every field that is wrong. */
@@ -161,13 +171,14 @@ export async function checkRelayerChange(
 }
 
 /**
- * Deletes a relayer and stops it. Its transactions stay stored but are no longer shown. Throws `RELAYER_NOT_FOUND`, and `RELAYER_IN_USE`
- * while one of its transactions is open.
+ * Deletes a relayer and stops it. Its transactions stay stored but are no longer shown. Throws `RELAYER_NOT_FOUND`, `RELAYER_IN_USE` while
+ * one of its transactions is open, and `POLICIES_LOCKED`.
  */
 export async function deleteRelayer(deps: RelayerDeps, id: string): Promise<void> {
   const { store, directory, fileRelayers, exclusively, writer } = deps;
   const decide = async (): Promise<void> => {
-    requireRelayer(directory, id);
+    const { policiesLocked } = requireRelayer(directory, id);
+    if (policiesLocked) throw lockedBy(id);
     await checkUnused(store, id);
     const key = { kind: 'relayer', id } as const;
     const write = fileRelayers.has(id) ? { ...key, content: null, sealed: null } : key;

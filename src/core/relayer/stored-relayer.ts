@@ -20,9 +20,13 @@ interface Content {
   readonly network: string;
   readonly paused: boolean;
   readonly policies: RelayerPolicies;
+  readonly policiesVersion: number;
   readonly signerId: string;
   readonly notificationId: string | null;
 }
+
+/** The version of policies that the API has never changed. */
+export const firstPoliciesVersion = 1;
 
 /** A relayer as it is requested and stored: its network by name, without its address and state. */
 export interface StoredRelayer extends Content {
@@ -33,10 +37,10 @@ export interface StoredRelayer extends Content {
 /** Returns the definition that stores a relayer. */
 export function definitionFromRelayer(
   secretBox: Pick<SecretBox, 'seal'>,
-  relayer: Omit<Relayer, 'address' | 'disabledReason'>,
+  relayer: Omit<Relayer, 'address' | 'disabledReason' | 'policiesLocked'>,
 ): Definition {
-  const { id, name, networkType, network, paused, policies, signerId, notificationId, customRpcUrls } = relayer;
-  const content: Content = { name, networkType, network: network.name, paused, policies, signerId, notificationId };
+  const { id, name, networkType, network, paused, policies, policiesVersion, signerId, notificationId, customRpcUrls } = relayer;
+  const content: Content = { name, networkType, network: network.name, paused, policies, policiesVersion, signerId, notificationId };
   const key = { kind: 'relayer', id } as const;
   return { ...key, content, sealed: sealedUrls(secretBox, key, customRpcUrls) };
 }
@@ -47,5 +51,6 @@ export function storedRelayerFrom(secretBox: Pick<SecretBox, 'open'>, definition
   // A policy that is newer than the definition has its default, and so has a field of a rule.
   const rules = content.policies.rules?.map((rule) => ({ ...newerFields[content.networkType], ...rule })) ?? null;
   const policies = { ...defaultPolicies[content.networkType], ...content.policies, rules } as RelayerPolicies;
-  return { ...content, policies, id: definition.id, customRpcUrls: urlsOf(secretBox, definition) };
+  const { policiesVersion = firstPoliciesVersion } = content as Partial<Content>;
+  return { ...content, policies, policiesVersion, id: definition.id, customRpcUrls: urlsOf(secretBox, definition) };
 }

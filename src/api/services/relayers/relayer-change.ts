@@ -1,3 +1,5 @@
+import { hash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import { clearField, clone, type DescMessage, isFieldSet, type Message } from '@bufbuild/protobuf';
 import { type UpdateRelayerRequest, UpdateRelayerRequestSchema } from '../../../../gen/relayer/v1/relayer_service_pb.js';
 import { type PoliciesMessage, policiesFromProto, policySchemas, protoOfPolicies, rpcUrlFromProto } from '../../../codec/relayer-values.js';
@@ -72,13 +74,31 @@ function required<T>(field: string, value: T | undefined): T {
   return value;
 }
 
-/** Returns the facts of an audit line about a change: the fields, and important values that are not secret. URLs hold providers' keys. */
+/**
+ * Returns the facts of an audit line about a change: the fields, and important values that are not secret. URLs hold providers' keys, and
+ * policies that stay the same are left out.
+ */
 export function auditedChange(before: Relayer, change: RelayerChange): Record<string, string> {
-  const shown = ({ paused, policies, notificationId, customRpcUrls }: RelayerChange) =>
-    JSON.stringify({ paused, policies, notificationId, customRpcUrls: customRpcUrls?.map(shownRpcUrl) }, (_name, value) =>
-      typeof value === 'bigint' ? value.toString() : value,
-    );
   const names = Object.keys(change) as (keyof RelayerChange)[];
   const old = Object.fromEntries(names.map((name) => [name, before[name]])) as RelayerChange;
-  return { changed: names.join(' '), from: shown(old), to: shown(change) };
+  return { changed: names.join(' '), from: auditedFields(old, change.policies), to: auditedFields(change, old.policies) };
+}
+
+/** Returns the important fields of a relayer for an audit line, without policies that `other` has with the same value. */
+export function auditedFields({ paused, policies, notificationId, customRpcUrls }: RelayerChange, other?: RelayerPolicies): string {
+  const differing = policies && Object.entries(policies).filter(([name, value]) => !isDeepStrictEqual(value, other?.[name as 'network']));
+  const shownPolicies = differing && Object.fromEntries(differing.map(([name, value]) => [name, auditedValue(value)]));
+  return asJson({ paused, policies: shownPolicies, notificationId, customRpcUrls: customRpcUrls?.map(shownRpcUrl) });
+}
+
+/** A list may have 10,000 items, and each line must stay readable: of a long value, its digest shows which one it was. */
+const maxAudited = 16_384;
+
+function auditedValue(value: unknown): unknown {
+  const text = asJson(value);
+  return text.length <= maxAudited ? value : `${text.length} characters, sha256 ${hash('sha256', text, 'hex')}`;
+}
+
+function asJson(value: unknown): string {
+  return JSON.stringify(value, (_name, inner) => (typeof inner === 'bigint' ? inner.toString() : inner));
 }

@@ -29,7 +29,7 @@ import { protoOfUsage } from '../shared/usage.js';
 import { evmCallOf } from '../transactions/evm-transaction.js';
 import { lanePartOf, protoOfLane } from './lane.js';
 import { protoOfBalance, protoOfRelayer, protoOfRelayerStatus } from './relayer.js';
-import { auditedChange, relayerChangeFromProto } from './relayer-change.js';
+import { auditedChange, auditedFields, relayerChangeFromProto } from './relayer-change.js';
 
 export type RelayerServiceDeps = RelayerDeps & RelayerStatusDeps & ViewLaneDeps & SpendUsageDeps;
 
@@ -51,19 +51,27 @@ export function createRelayerService(deps: RelayerServiceDeps): ServiceImpl<type
     createRelayer: replayable(RelayerService.method.createRelayer, async (request, context, saveResponse) => {
       const wanted = await readNewRelayer(deps, request);
       const relayer = await createRelayer(deps, wanted, (created) => saveResponse(() => ({ relayer: protoOfRelayer(created) })));
+      callOf(context).auditFacts.to = auditedFields(relayer);
       warnOfSigning(relayer, callOf(context));
       return { relayer: protoOfRelayer(relayer) };
     }),
     async updateRelayer(request, context) {
+      let changesPolicies = false;
       const relayer = await updateRelayer(deps, request.relayerId, (before) => {
         const change = relayerChangeFromProto(before, request);
+        changesPolicies = change.policies !== undefined;
         Object.assign(callOf(context).auditFacts, auditedChange(before, change));
         return change;
       });
-      if (request.policies.case !== undefined) warnOfSigning(relayer, callOf(context));
+      if (changesPolicies) {
+        callOf(context).auditFacts.policiesVersion = String(relayer.policiesVersion);
+        warnOfSigning(relayer, callOf(context));
+      }
       return { relayer: protoOfRelayer(relayer) };
     },
-    async deleteRelayer({ relayerId }) {
+    async deleteRelayer({ relayerId }, context) {
+      const before = directory.relayer(relayerId);
+      if (before !== undefined) callOf(context).auditFacts.from = auditedFields(before);
       await deleteRelayer(deps, relayerId);
       return {};
     },

@@ -27,6 +27,8 @@ export function protoOfRelayer(relayer: DomainRelayer): Relayer {
     customRpcUrls: relayer.customRpcUrls.map(protoOfRpcUrl),
     address: relayer.address,
     systemDisabled: relayer.disabledReason !== null,
+    policiesVersion: relayer.policiesVersion,
+    policiesLocked: relayer.policiesLocked,
     ...(relayer.disabledReason === null
       ? {}
       : { disabledReason: { type: DisabledReasonType.RPC_VALIDATION_FAILED, details: relayer.disabledReason } }),

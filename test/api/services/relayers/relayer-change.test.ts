@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import { UpdateRelayerRequestSchema } from '../../../../gen/relayer/v1/relayer_service_pb.js';
-import { relayerChangeFromProto } from '../../../../src/api/services/relayers/relayer-change.js';
+import { auditedChange, relayerChangeFromProto } from '../../../../src/api/services/relayers/relayer-change.js';
 import { policiesFromProto, protoOfPolicies } from '../../../../src/codec/relayer-values.js';
 import { DomainError } from '../../../../src/core/errors/errors.js';
 import {
@@ -224,4 +224,24 @@ describe('relayer change', () => {
     it(`relayer change: rejects ${what}`, () =>
       assert.equal(refusal(request as unknown as MessageInitShape<typeof UpdateRelayerRequestSchema>), expected));
   }
+});
+
+describe('the audit line of a change', () => {
+  const relayer: Relayer = { ...modelRelayer('r1', {}), policies: evm };
+
+  it('has what changes of the policies, before and after', () => {
+    const { changed, from, to } = auditedChange(relayer, { policies: { ...evm, gasPriceCapWei: null, rules: null } });
+    assert.equal(changed, 'policies');
+    assert.deepEqual(Object.keys(JSON.parse(from ?? '').policies), ['gasPriceCapWei', 'rules']);
+    assert.deepEqual(JSON.parse(to ?? ''), { policies: { gasPriceCapWei: null, rules: null } });
+  });
+
+  it('names a long list by its digest, which differs for another list', () => {
+    const listOf = (last: string) => [...Array.from({ length: 9_999 }, () => `0x${'11'.repeat(20)}`), last];
+    const toOf = (last: string) => auditedChange(relayer, { policies: { ...evm, whitelistReceivers: listOf(last) } }).to ?? '';
+    const [one, other] = [toOf('0x22'), toOf('0x33')];
+    assert.match(one, /"whitelistReceivers":"\d+ characters, sha256 [0-9a-f]{64}"/);
+    assert.ok(one.length < 1_000);
+    assert.notEqual(one, other);
+  });
 });
