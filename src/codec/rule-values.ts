@@ -189,10 +189,17 @@ function windowFrom({ amount, windowSeconds, per }: SpendLimit | AssetLimit): Om
   };
 }
 
+const assetKinds = [
+  [AssetKind.NATIVE, 'native'],
+  [AssetKind.COST, 'cost'],
+  [AssetKind.FEE, 'fee'],
+] as const satisfies readonly (readonly [AssetKind, LimitedAsset])[];
+
 /** The place of a parameter in digits, or its name, which begins with none. */
 function assetFrom(asset: SpendAsset | undefined): LimitedAsset | null {
   const { kind, token, argument } = asset ?? {};
-  if (kind === AssetKind.NATIVE) return token === undefined && argument === undefined ? 'native' : null;
+  const named = assetKinds.find(([proto]) => proto === kind)?.[1];
+  if (named !== undefined) return token === undefined && argument === undefined ? named : null;
   if (token === undefined || argument === undefined || argument === '') return null;
   return { token: token.toLowerCase(), parameter: /^\d{1,3}$/.test(argument) ? { index: Number(argument) } : { name: argument } };
 }
@@ -212,7 +219,8 @@ function protoOfWindow({ amount, windowMs, per }: Omit<DomainLimit, 'asset'>): P
 /** Returns what a limit counts, for an answer. */
 export function protoOfAsset(asset: LimitedAsset | string | null): SpendAsset {
   if (asset === null) return create(SpendAssetSchema, {});
-  if (asset === 'native') return create(SpendAssetSchema, { kind: AssetKind.NATIVE });
+  const kind = assetKinds.find(([, name]) => name === asset)?.[0];
+  if (kind !== undefined) return create(SpendAssetSchema, { kind });
   if (typeof asset === 'string') return create(SpendAssetSchema, { token: asset });
   const { token, parameter } = asset;
   return create(SpendAssetSchema, { token, argument: 'index' in parameter ? String(parameter.index) : parameter.name });

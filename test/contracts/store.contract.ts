@@ -314,6 +314,44 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
       assert.deepEqual(await read.definitions('signer'), [{ ...one, kind: 'signer' }]);
     });
 
+    test('reads what ended transactions have reserved, with the fee that their receipts show', async () => {
+      const { change, read } = store;
+      const facts = { gasUsed: 21_000n, feePaid: huge, returnValueXdr: null };
+      const at = { version: 2, blockNumber: 1n, blockHash: `0x${'ab'.repeat(32)}`, succeeded: false };
+      const spends = [
+        { window: 'teams cost', amount: huge + 9n, onSuccess: huge },
+        { window: 'teams fee', amount: 9n, onSuccess: 0n },
+        { window: 'teams native', amount: huge },
+      ];
+      const reserved = { held: spends.map(({ window, amount }) => ({ window, amount })), contents: [{ fromVersion: 1, spends }] };
+      const ends = [
+        aTransaction({ id: 'costs-1', status: 'failed', failureReason: 'reverted', mined: { ...at, facts } }),
+        aTransaction({ id: 'costs-2', status: 'canceled', mined: { ...at, facts: { ...facts, feePaid: null } } }),
+        aTransaction({ id: 'costs-3', status: 'confirmed', mined: { ...at, facts: null } }),
+        aTransaction({ id: 'costs-4', status: 'expired' }),
+        aTransaction({ id: 'costs-5', status: 'mined', mined: { ...at, facts } }),
+      ];
+      await store.commit(ends.flatMap((one) => [change.insertTransaction(one), change.insertReservation(one.id, reserved)]));
+      const ended = (await read.endedReservations(100)).filter(({ transactionId }) => transactionId.startsWith('costs-'));
+      assert.deepEqual(
+        ended
+          .map(({ transactionId, minedVersion, feePaid }) => [transactionId, minedVersion, feePaid])
+          .sort(([a], [b]) => String(a).localeCompare(String(b))),
+        [
+          ['costs-1', 2, huge],
+          ['costs-2', 2, null],
+          ['costs-3', 2, null],
+          ['costs-4', null, null],
+        ],
+      );
+      for (const one of ended) assert.deepEqual(one.reserved, reserved);
+      await store.commit(ends.map(({ id }) => change.deleteReservation(id, reserved)));
+      assert.deepEqual(
+        (await read.endedReservations(100)).filter(({ transactionId }) => transactionId.startsWith('costs-')),
+        [],
+      );
+    });
+
     test('closes only a relayer without open transactions, and refuses its transactions until it is opened again', async () => {
       const { change, read } = store;
       const open = aTransaction({ id: 'closing-1', relayerId: 'closing' });

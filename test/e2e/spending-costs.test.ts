@@ -26,6 +26,11 @@ describe('the maximum cost of transactions', () => {
     await home?.remove();
   });
 
+  /** Mines a block at a base fee that stays, though blocks are empty. */
+  const mine = async () => {
+    await anvil.rpc('anvil_setNextBlockBaseFeePerGas', [`0x${gwei.toString(16)}`]);
+    await anvil.mine();
+  };
   const path = () => `/relayers/${home.relayerId}`;
   const call = (method: string, way: string, body?: object) => rest(service.baseUrl, method, `${path()}${way}`, body);
   const setRules = async (rules: readonly object[]) => {
@@ -61,6 +66,52 @@ describe('the maximum cost of transactions', () => {
       caller.close();
       assert.match(JSON.stringify(answer), /"max_?[cC]ost":"1000000000000000"/, caller.protocol);
     }
+  });
+
+  it('a budget is listed with its key, has no room beyond it, and is refused without a maximum cost', async () => {
+    const max_cost = String(10n ** 15n);
+    const limit = { asset: 'cost', amount: String(2n * 10n ** 15n), window_seconds: 3600, per: 'api_key' };
+    const wrong = await call('PATCH', '', { policies: { rules: [{ id: 'teams', effect: 'allow', limits: [limit] }] } });
+    assert.equal(wrong.status, 400, wrong.text);
+    assert.match(wrong.body.error, /policies\.rules\[0\]\.limits\[0\]\.asset is cost, which needs max_cost in the rule/);
+    await setRules([{ id: 'teams', effect: 'allow', max_cost, limits: [limit, { ...limit, asset: 'fee', per: 'relayer' }] }]);
+    const balance = async () => BigInt(String(await anvil.rpc('eth_getBalance', [home.address, 'latest'])));
+    const before = await balance();
+    const sent = await call('POST', '/transactions', { to: receiver, value: 7, gas_limit: 21_000, gas_price: 1 });
+    assert.equal(sent.status, 200, sent.text);
+    const batch = {
+      transactions: [
+        { to: receiver, value: 1 },
+        { to: receiver, value: 1 },
+      ],
+    };
+    const over = await call('POST', '/transactions/batch', batch);
+    assert.deepEqual([over.status, over.headers.get('x-error-reason')], [403, 'SPEND_LIMIT_EXCEEDED'], over.text);
+    assert.match(
+      over.body.error,
+      /^transactions\[1\]\.value needs 2000000000000000 \(cost\) together with the other transactions; the rule teams allows 2000000000000000 in 3600 s, of which 1000000000000000 are left$/,
+    );
+    const { limits } = (await call('GET', '/policies/usage')).body.data;
+    const ofRule = { rule_id: 'teams', window_seconds: 3600, amount: 2e15, used: 0 };
+    assert.deepEqual(limits, [
+      { ...ofRule, asset: 'cost', api_key_id: 'bootstrap', reserved: 1e15, left: 1e15 },
+      { ...ofRule, asset: 'fee', reserved: 1e15 - 7, left: 1e15 + 7 },
+    ]);
+    for (const caller of rpcCallers(service.baseUrl)) {
+      const answer = await caller.call('RelayerService', 'GetSpendUsage', { relayer_id: home.relayerId });
+      caller.close();
+      assert.match(JSON.stringify(answer), /ASSET_KIND_COST.*ASSET_KIND_FEE/, caller.protocol);
+    }
+    assert.equal((await call('DELETE', `/transactions/${sent.body.data.id}`)).status, 200);
+    await waitFor('its place to be taken', async () => {
+      await mine();
+      const [{ reserved }] = (await call('GET', '/policies/usage')).body.data.limits;
+      return reserved === 0 || undefined;
+    });
+    const feeWei = before - (await balance());
+    assert.ok(feeWei > 0n);
+    const used = (await call('GET', '/policies/usage')).body.data.limits.map((one: { used: number }) => one.used);
+    assert.deepEqual(used, [Number(feeWei), Number(feeWei)], 'the self-transfer has cost a fee');
   });
 
   it('what cannot be paid within it waits, and says why; a replacement that costs more is denied and changes nothing', async () => {

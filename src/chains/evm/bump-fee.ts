@@ -1,3 +1,4 @@
+import { isUnavailable } from '../../core/errors/unavailable.js';
 import type { FeeBumpRequest, Refusal } from '../../core/ports/chain/drafts.js';
 import type { EvmDraft } from '../../core/records/evm.js';
 import { onNetwork } from '../../core/records/on-network.js';
@@ -38,5 +39,10 @@ export async function bumpFee(
   const unpublished = { network: 'evm', to, valueWei, data, ...(call && { call }), gasLimit, price: bounded } as const;
   const costs = isFiller ? fillerCosts(content) : boundedCosts(content, policies.rules, request.approvals ?? 0);
   // An L1 fee that no node reports now is not 0.
-  return withPublishingFee(deps, unpublished, { ...costs, outbids, isFiller, isCallers: false, liveFeeWei: publishingFeeWei });
+  const published = withPublishingFee(deps, unpublished, { ...costs, outbids, isFiller, isCallers: false, liveFeeWei: publishingFeeWei });
+  // Other transactions must not wait for the contract that reports it.
+  return published.catch((error: unknown) => {
+    if (!isUnavailable(error)) throw error;
+    return { refused: 'above_max_cost', sentence: 'its L1 fee is unknown; the current attempt stays live', lasting: false };
+  });
 }

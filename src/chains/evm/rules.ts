@@ -1,4 +1,5 @@
 import { highestSlotFee } from '../../core/fees/price.js';
+import { max } from '../../core/records/bigints.js';
 import type { EvmContent } from '../../core/records/evm.js';
 import { askerOf, type Judgement, type Judged as Judging, windowOf } from '../../core/records/judgement.js';
 import type { ArgumentCondition, CostBound, EvmRule, ParameterRef, SpendLimit } from '../../core/records/spending-rule.js';
@@ -45,8 +46,10 @@ export function judge(rules: readonly EvmRule[], content: Judged, asker: Judging
   const { by } = decision;
   const spends = by.rule.limits.flatMap((limit) => {
     const amount = amountOf(limit, call, by) ?? 0n;
-    const field = limit.asset === 'native' ? 'value' : 'data';
-    return amount === 0n ? [] : [{ field, window: windowOf(by.rule.id, limit, askerOf(asker)), limit, amount }];
+    const { asset } = limit;
+    const fees = asset === 'cost' ? { onSuccess: call.valueWei } : asset === 'fee' ? { onSuccess: 0n } : {};
+    const spend = { field: fieldOf(limit), window: windowOf(by.rule.id, limit, askerOf(asker)), limit, amount, ...fees };
+    return amount === 0n ? [] : [spend];
   });
   const { id, maxCostWei } = by.rule;
   const bound = maxCostWei === null ? {} : { maxCost: { ruleId: id, maxWei: maxCostWei } };
@@ -85,6 +88,12 @@ function boundNow(rules: readonly EvmRule[], content: Judged, asker: 'approved' 
   return highest;
 }
 
+/** The field that an error about a limit names. */
+function fieldOf({ asset }: SpendLimit): string {
+  if (asset === 'native' || asset === 'cost') return 'value';
+  return asset === 'fee' ? 'gas_limit' : 'data';
+}
+
 interface RuleCall {
   /** Empty for no call data; null: there is less than a selector. */
   readonly selector: string | null;
@@ -119,28 +128,36 @@ function callOf(content: Judged, rules: readonly CompiledRule[]): RuleCall {
 /** The conditions of a rule in the order in which they are checked. */
 function conditionsOf(one: CompiledRule, call: RuleCall): readonly Condition[] {
   const { rule } = one;
-  const { to, valueWei, leastCostWei, priceField } = call;
-  const { maxCostWei } = rule;
+  const { to, valueWei } = call;
   // What no limit counts would be without a limit.
-  const hasOnlyTokens = rule.limits.length > 0 && rule.limits.every(({ asset }) => asset !== 'native');
+  const counted = rule.limits.map(({ asset }) => asset);
+  const hasOnlyTokens = counted.some((asset) => typeof asset === 'object') && !counted.includes('native') && !counted.includes('cost');
   const maxValueWei = rule.maxValueWei ?? (hasOnlyTokens ? 0n : null);
   const valueBound = `lets at most ${maxValueWei ?? valueWei} wei be approved`;
   return [
     { about: 'receiver', field: 'to', match: matchIf(one.to === null || (to !== null && one.to.has(to))) },
     { about: 'function', field: 'data', match: functionMatch(one, call) },
     { about: 'value', field: 'value', match: matchIf(maxValueWei === null || valueWei <= maxValueWei), bound: valueBound },
-    {
-      about: `cost of at least ${leastCostWei} wei`,
-      field: priceField === null || valueWei > (maxCostWei ?? valueWei) ? 'value' : priceField,
-      match: matchIf(maxCostWei === null || leastCostWei <= maxCostWei),
-      bound: `lets a cost of at most ${maxCostWei ?? leastCostWei} wei be approved`,
-    },
+    ...costConditions(rule, call),
     ...one.conditions.map((condition): Condition => {
       return { about: 'arguments', field: 'data', match: argumentMatch(condition, one, call) };
     }),
     ...rule.limits.map((limit): Condition => {
       return { about: 'amount', field: 'data', match: amountOf(limit, call, one) === null ? 'unknown' : 'yes', bound: 'limits it' };
     }),
+  ];
+}
+
+/** What the transaction may cost more depends on its price, which `draft` bounds. */
+function costConditions({ maxCostWei }: EvmRule, { valueWei, leastCostWei, priceField }: RuleCall): readonly Condition[] {
+  if (maxCostWei === null) return [];
+  return [
+    {
+      about: `cost of at least ${leastCostWei} wei`,
+      field: priceField === null || valueWei > maxCostWei ? 'value' : priceField,
+      match: matchIf(leastCostWei <= maxCostWei),
+      bound: `lets a cost of at most ${maxCostWei} wei be approved`,
+    },
   ];
 }
 
@@ -168,6 +185,9 @@ function calledBy({ functions }: CompiledRule, selector: string | null): Readabl
 function amountOf({ asset }: SpendLimit, { selector, to, data, valueWei }: RuleCall, rule: CompiledRule): bigint | null {
   if (asset === null) return null;
   if (asset === 'native') return valueWei;
+  // A rule with such a limit has a maximum, and is for nothing above it.
+  if (asset === 'cost') return rule.rule.maxCostWei;
+  if (asset === 'fee') return max(0n, (rule.rule.maxCostWei ?? 0n) - valueWei);
   if (to !== asset.token) return 0n;
   const called = calledBy(rule, selector);
   const value = called === null ? null : argumentOf(called.signature, asset.parameter, data);

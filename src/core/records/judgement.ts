@@ -11,6 +11,8 @@ export interface Spend {
   readonly window: string;
   readonly limit: CountedLimit;
   readonly amount: bigint;
+  /** See `ReservedSpend`. */
+  readonly onSuccess?: bigint;
 }
 
 /** What the rules of a relayer say about content. */

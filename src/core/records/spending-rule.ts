@@ -31,8 +31,11 @@ export interface ArgumentCondition {
   readonly test: ArgumentTest | null;
 }
 
-/** What a limit counts: the native amount, or the amount that a call of a token's function names. */
-export type LimitedAsset = 'native' | { readonly token: string; readonly parameter: ParameterRef };
+/**
+ * What a limit counts: the native amount, or the amount that a call of a token's function names. `cost`: value and fees together, as far as
+ * the chain took them; `fee`: fees alone.
+ */
+export type LimitedAsset = 'native' | 'cost' | 'fee' | { readonly token: string; readonly parameter: ParameterRef };
 
 /** The most that an attempt with some content may cost: its value and fees together. */
 export interface CostBound {

@@ -15,8 +15,8 @@ import { release, spend } from './spend-window.js';
 const together = 100;
 
 /**
- * Reasons after which nothing of a transaction has been spent. After others its outcome is not known, or its slot was used with the same
- * key.
+ * Reasons after which nothing but fees has been spent by a transaction. After others its outcome is not known, or its slot was used with
+ * the same key.
  */
 const spentNothing: ReadonlySet<FailureReason | null> = new Set([
   'reverted',
@@ -77,9 +77,16 @@ async function endTogether(deps: ReleaseDeps, relayerId: string, ended: readonly
 }
 
 /** What of its reservation an ended transaction has spent, or may have. */
-function spentBy({ status, failureReason, minedVersion, reserved }: EndedReservation): readonly ReservedSpend[] {
-  if (status === 'confirmed') return spendsOf(reserved, minedVersion);
-  return status === 'failed' && !spentNothing.has(failureReason) ? reserved.held : [];
+function spentBy({ status, failureReason, minedVersion, feePaid, reserved }: EndedReservation): readonly ReservedSpend[] {
+  if (status === 'failed' && !spentNothing.has(failureReason)) return reserved.held;
+  const isPaid = status === 'confirmed';
+  // Without a mined attempt nothing has cost a fee.
+  if (!isPaid && minedVersion === null) return [];
+  return spendsOf(reserved, minedVersion).flatMap((spend) => {
+    const { onSuccess } = spend;
+    if (onSuccess === undefined) return isPaid ? spend : [];
+    return feePaid === null ? spend : { ...spend, amount: feePaid + (isPaid ? onSuccess : 0n) };
+  });
 }
 
 interface Ending {

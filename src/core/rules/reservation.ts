@@ -10,7 +10,12 @@ const maxContents = 16;
 
 /** Returns what a new transaction reserves. */
 export function firstReservation(spends: readonly ReservedSpend[]): Reservation {
-  return { held: spends, contents: [{ fromVersion: 1, spends }] };
+  return { held: spends.map(whole), contents: [{ fromVersion: 1, spends }] };
+}
+
+/** What a window holds is held as a whole: which content it is for is not known there. */
+function whole({ window, amount }: ReservedSpend): ReservedSpend {
+  return { window, amount };
 }
 
 /** Returns what each window must hold more for new content. */
@@ -30,7 +35,7 @@ export function withContent(before: Reservation | undefined, next: ContentSpends
   const signed = contents.filter(({ fromVersion }) => fromVersion < next.fromVersion);
   // What was not counted before has reserved nothing.
   const earlier = before === undefined && next.fromVersion > 1 ? [{ fromVersion: 1, spends: [] }] : signed;
-  return { held: [...held, ...more], contents: [...earlier, next].slice(-maxContents) };
+  return { held: [...held, ...more.map(whole)], contents: [...earlier, next].slice(-maxContents) };
 }
 
 /** Returns what the content of an attempt spends, all that is held if that is not known. */

@@ -83,7 +83,7 @@ export function problemsOfMaximum(
     return [{ field: `${at}.max_value`, description: `cannot be in a rule that denies: ${instead}` }];
   }
   return limits.flatMap(({ asset }, index) =>
-    maximum === 0n && (asset === 'native' || typeof asset === 'string')
+    maximum === 0n && typeof asset === 'string' && asset !== 'cost' && asset !== 'fee'
       ? [{ field: `${at}.limits[${index}]`, description: 'counts nothing, since max_value is 0' }]
       : [],
   );
@@ -202,6 +202,7 @@ function problemsOfLimit(at: string, rule: EvmRule, limit: SpendLimit, signature
   const { asset } = limit;
   if (asset === null) return [{ field: `${at}.asset`, description: 'must be native, or have token and argument' }];
   if (asset === 'native') return [];
+  if (asset === 'cost' || asset === 'fee') return problemsOfCost(at, rule, limit);
   if (rule.to?.includes(asset.token) !== true)
     return [{ field: `${at}.asset.token`, description: 'must be an address that the rule has in to' }];
   if (rule.functions === null || rule.functions.length === 0)
@@ -217,6 +218,15 @@ function problemsOfLimit(at: string, rule: EvmRule, limit: SpendLimit, signature
       ? []
       : [{ field: `${at}.asset.argument`, description: `must be an unsigned integer; in ${text} it has the type ${parameter.type}` }];
   });
+}
+
+/** What each transaction reserves of a limit of costs is known by the maximum of its rule alone. */
+function problemsOfCost(at: string, { maxCostWei }: EvmRule, { asset, amount }: SpendLimit): readonly FieldProblem[] {
+  if (maxCostWei === null)
+    return [{ field: `${at}.asset`, description: `is ${asset}, which needs max_cost in the rule: each transaction reserves it` }];
+  return asset === 'cost' && amount < maxCostWei
+    ? [{ field: `${at}.amount`, description: 'must be at least max_cost, which each transaction reserves' }]
+    : [];
 }
 
 function isSameWindow(a: CountedLimit, b: CountedLimit): boolean {

@@ -165,7 +165,7 @@ export function createSpendLedger({ store, clock, ids }: SpendLedgerDeps): Spend
 
   return {
     withReserved(relayerId, each, commit, named = (error) => error) {
-      const reserved = each.map((spends) => spends.map(({ window, amount }) => ({ window, amount })));
+      const reserved = each.map((spends) => spends.map(reservedOf));
       const use = (found: Counted) => commitCounted(relayerId, found, (changes) => commit({ changes, reserved }));
       return decideAgain(
         () =>
@@ -186,6 +186,10 @@ export function createSpendLedger({ store, clock, ids }: SpendLedgerDeps): Spend
         );
     },
   };
+}
+
+function reservedOf({ window, amount, onSuccess }: Spend): ReservedSpend {
+  return onSuccess === undefined ? { window, amount } : { window, amount, onSuccess };
 }
 
 /** The error about spends that a window has no room for: no time helps if they are above the limit. */

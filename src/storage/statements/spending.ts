@@ -1,6 +1,8 @@
 import { type Kysely, type Selectable, sql } from 'kysely';
 import type { Reservation, ReservedSpend, SpendingChanges, SpendingReads, StoredSpendWindow } from '../../core/ports/store/spending.js';
+import type { MinedFacts } from '../../core/records/transaction.js';
 import { BoundChange, guarded } from '../sql/bound-change.js';
+import { exactJson } from '../sql/record-mapping.js';
 import type { Schema, SpendReservationTable, SpendWindowTable, TransactionTable } from '../sql/schema.js';
 import { numbered, paddedToPowerOfTwo, perCount, pick, type Query, statement } from '../sql/statement.js';
 
@@ -10,7 +12,8 @@ const columns = ['relayer_id', 'name', 'version', 'amounts'] as const;
 
 type ReservationRow = Selectable<SpendReservationTable>;
 
-type EndedRow = ReservationRow & Pick<Selectable<TransactionTable>, 'relayer_id' | 'status' | 'failure_reason' | 'mined_version'>;
+type EndedRow = ReservationRow &
+  Pick<Selectable<TransactionTable>, 'relayer_id' | 'status' | 'failure_reason' | 'mined_version' | 'mined_facts'>;
 
 type Names = { readonly [name: `name_${number}`]: string };
 
@@ -87,7 +90,7 @@ export function spendingStatements(db: Kysely<Schema>) {
       db
         .selectFrom('spend_reservations')
         .innerJoin('transactions', 'transactions.id', 'spend_reservations.transaction_id')
-        .select(['transaction_id', 'reserved', 'relayer_id', 'status', 'failure_reason', 'mined_version'])
+        .select(['transaction_id', 'reserved', 'relayer_id', 'status', 'failure_reason', 'mined_version', 'mined_facts'])
         .where('ended_at_ms', 'is not', null)
         .limit(values.limit),
     ),
@@ -95,6 +98,8 @@ export function spendingStatements(db: Kysely<Schema>) {
 }
 
 type Statements = ReturnType<typeof spendingStatements>;
+
+const factsColumn = exactJson('mined_facts');
 
 /** Queries of what counts against limits. */
 export function spendingReads(statements: Statements, query: Query): SpendingReads {
@@ -113,7 +118,9 @@ export function spendingReads(statements: Statements, query: Query): SpendingRea
     async endedReservations(limit) {
       const rows = await query(statements.ended, { limit });
       return rows.map(({ transaction_id: transactionId, relayer_id: relayerId, status, failure_reason: failureReason, ...row }) => {
-        return { transactionId, relayerId, status, failureReason, minedVersion: row.mined_version, reserved: reservedFrom(row.reserved) };
+        const facts = factsColumn.read(row.mined_facts) as MinedFacts | null;
+        const mined = { minedVersion: row.mined_version, feePaid: facts?.feePaid ?? null };
+        return { transactionId, relayerId, status, failureReason, ...mined, reserved: reservedFrom(row.reserved) };
       });
     },
   };
@@ -170,7 +177,7 @@ function windowFrom({ relayer_id: relayerId, name, version, amounts }: Row): Sto
   return { relayerId, name, version, window: { windowMs, open: BigInt(open), spent: buckets } };
 }
 
-type Pairs = readonly (readonly [window: string, amount: string])[];
+type Pairs = readonly (readonly [window: string, amount: string, onSuccess?: string])[];
 
 /** What a transaction has reserved as it is stored: what is held alone, if its contents are not known. */
 type StoredReservation = Pairs | { readonly held: Pairs; readonly contents: readonly (readonly [fromVersion: number, spends: Pairs])[] };
@@ -191,9 +198,13 @@ function reservedFrom(text: string): Reservation {
 }
 
 function pairsOf(spends: readonly ReservedSpend[]): Pairs {
-  return spends.map(({ window, amount }) => [window, String(amount)] as const);
+  return spends.map(({ window, amount, onSuccess }) =>
+    onSuccess === undefined ? ([window, String(amount)] as const) : ([window, String(amount), String(onSuccess)] as const),
+  );
 }
 
 function spendsFrom(pairs: Pairs): readonly ReservedSpend[] {
-  return pairs.map(([window, amount]) => ({ window, amount: BigInt(amount) }));
+  return pairs.map(([window, amount, onSuccess]) => {
+    return { window, amount: BigInt(amount), ...(onSuccess === undefined ? {} : { onSuccess: BigInt(onSuccess) }) };
+  });
 }

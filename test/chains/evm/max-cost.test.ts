@@ -122,6 +122,14 @@ describe('max_cost', () => {
       50n,
       'the rule of another key is not its own',
     );
+    assert.equal(
+      bound([
+        { ...others, maxCostWei: 90n },
+        { ...teams, maxCostWei: 50n },
+      ]),
+      50n,
+      'also if that is higher',
+    );
     assert.equal(bound([{ ...others, maxCostWei: 1n }, teams]), 100n);
     assert.equal(
       bound([
@@ -245,6 +253,15 @@ describe('max_cost', () => {
     const unknown = { valueWei: 0n, gasLimit: 40_000n, data: '0x01', to: address, maxCost: boundOf(10n ** 18n) };
     await assert.rejects(drafted(chain, unknown), { reason: 'NODE_UNAVAILABLE' });
     const { maxCost: _, ...unbounded } = unknown;
+    const live = await signedAttempt(chain, 0n, { to: address, data: '0x01', price: eip1559(11n * gwei, gwei / 10n) });
+    const bumped = await chain.sequence.bumpFee({
+      relayer: evmRelayer(live.account),
+      content: evmContent(unknown),
+      live,
+      outbids: [live],
+      reason: 'demanded',
+    });
+    assert.ok(isRefused(bumped) && bumped.sentence === 'its L1 fee is unknown; the current attempt stays live');
     assert.ok(!isRefused(await drafted(chain, unbounded)));
     const filler = await drafted(chain, 'filler', { insteadOf: evmContent({ maxCost: boundOf(10n ** 18n) }) });
     assert.ok(!isRefused(filler), 'a slot becomes free');

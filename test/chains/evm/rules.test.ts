@@ -87,7 +87,7 @@ function indexOf(fn: Fn, name: string): number {
 
 const limit: fc.Arbitrary<SpendLimit> = fc.record({
   asset: fc.oneof(
-    fc.constant('native' as const),
+    fc.constantFrom('native' as const, 'cost' as const, 'fee' as const),
     fc.record({ token: fc.constantFrom(...addresses), parameter: fc.constant<ParameterRef>({ name: 'amount' }) }),
   ),
   amount: small,
@@ -201,8 +201,8 @@ function expected(rules: readonly EvmRule[], sent: Body, key: string | null) {
       if (to === null || (!isCut && !one.functions.some(named))) continue;
       if (isCut) isUnread = true;
     }
-    const tokens = one.limits.flatMap(({ asset }) => (asset === null || asset === 'native' ? [] : [asset]));
-    const isForTokens = tokens.length > 0 && tokens.length === one.limits.length;
+    const isForTokens =
+      one.limits.some(({ asset }) => typeof asset === 'object') && one.limits.every(({ asset }) => asset !== 'native' && asset !== 'cost');
     const isAbove =
       valueWei > (one.maxValueWei ?? (isForTokens ? 0n : valueWei)) || (one.maxCostWei !== null && leastCost(sent) > one.maxCostWei);
     if (isAbove && one.effect !== 'approve') continue;
@@ -222,10 +222,17 @@ function expected(rules: readonly EvmRule[], sent: Body, key: string | null) {
     const spends: string[] = [];
     for (const { asset: given, windowMs, per } of one.limits) {
       const asset = given ?? assert.fail();
+      const scope = per === 'relayer' ? 'all' : key;
+      if (asset === 'cost' || asset === 'fee') {
+        const most = one.maxCostWei ?? assert.fail();
+        const reserved = asset === 'cost' ? most : most - valueWei;
+        if (reserved > 0n)
+          spends.push(`${one.id} ${asset} ${windowMs} ${scope} ${reserved}, of which ${asset === 'cost' ? valueWei : 0} if it succeeds`);
+        continue;
+      }
       const counted =
         asset === 'native' ? valueWei : asset.token !== to ? 0n : called === undefined ? null : argument(called, asset.parameter);
       if (counted === null) isUnread = true;
-      const scope = per === 'relayer' ? 'all' : key;
       if (counted !== null && (counted as bigint) > 0n)
         spends.push(`${one.id} ${asset === 'native' ? 'native' : asset.token} ${windowMs} ${scope} ${counted}`);
     }
@@ -243,11 +250,11 @@ function expected(rules: readonly EvmRule[], sent: Body, key: string | null) {
 
 function shown(judgement: Judgement, key: string | null): string {
   if (judgement.verdict === 'deny') return 'deny';
-  const spends = judgement.spends.map(({ limit: { asset, windowMs, per }, amount }) =>
-    [judgement.ruleId, typeof asset === 'object' ? asset?.token : asset, windowMs, per === 'relayer' ? 'all' : String(key), amount].join(
-      ' ',
-    ),
-  );
+  const spends = judgement.spends.map(({ limit: { asset, windowMs, per }, amount, onSuccess }) => {
+    const name = typeof asset === 'object' ? asset?.token : asset;
+    const spend = [judgement.ruleId, name, windowMs, per === 'relayer' ? 'all' : String(key), amount].join(' ');
+    return onSuccess === undefined ? spend : `${spend}, of which ${onSuccess} if it succeeds`;
+  });
   const { approval } = judgement;
   const kind = approval === null ? 'allow' : `approve ${approval.required} ${approval.withinMs}`;
   return `${kind} by ${judgement.ruleId}, at most ${judgement.maxCost?.maxWei ?? null}: ${spends.join(', ')}`;
@@ -351,6 +358,22 @@ describe('rules on an EVM network', () => {
       [{ effect: 'deny', maxCostWei: 10n }, /^rules\[0\]\.max_cost cannot be in a rule that denies: allow up to the maximum instead/],
       [{ maxCostWei: 0n }, /^rules\[0\]\.max_cost must be at least 1; leave it out for no maximum$/],
       [{ maxValueWei: 10n, maxCostWei: 1n }, null],
+      [
+        { limits: [limitOf('cost')] },
+        /^rules\[0\]\.limits\[0\]\.asset is cost, which needs max_cost in the rule: each transaction reserves it$/,
+      ],
+      [{ limits: [limitOf('fee')] }, /^rules\[0\]\.limits\[0\]\.asset is fee, which needs max_cost/],
+      [
+        { maxCostWei: 6n, limits: [limitOf('cost')] },
+        /^rules\[0\]\.limits\[0\]\.amount must be at least max_cost, which each transaction reserves$/,
+      ],
+      [{ maxCostWei: 5n, limits: [limitOf('cost'), limitOf('fee')] }, null],
+      [{ maxCostWei: 6n, maxValueWei: 0n, limits: [limitOf('fee')] }, null],
+      [
+        { maxCostWei: 5n, maxValueWei: 0n, limits: [limitOf('cost'), limitOf('cost')] },
+        /limits\[1\] counts the same in the same time as limits\[0\]/,
+      ],
+      [{ effect: 'deny', limits: [limitOf('fee')] }, /^rules\[0\]\.limits\[0\] cannot be in a rule that denies$/],
       [
         { to: [to, other], functions: [transfer], limits: [token] },
         /^rules\[0\]\.to\[1\] has no limit; it must be in a rule without limits of other tokens$/,
@@ -460,9 +483,41 @@ describe('rules on an EVM network', () => {
     assert.deepEqual([verdict(rule, 0n), verdict(rule, 1n), verdict({ ...rule, maxValueWei: 1n }, 1n)], ['allow', 'deny', 'allow']);
   });
 
+  it('a limit of fees leaves the value to max_cost, and one of a token beside it allows none', () => {
+    const [to = ''] = addresses;
+    const [transfer = ''] = functions.map(({ text }) => text);
+    const limitOf = (asset: SpendLimit['asset']): SpendLimit => ({ asset, amount: 900n, windowMs: 60_000, per: 'relayer' });
+    const token = limitOf({ token: to, parameter: { name: 'amount' } });
+    const rule: EvmRule = { ...payout, maxCostWei: 100n, limits: [limitOf('fee')] };
+    const amounts = (one: EvmRule, valueWei: bigint, data: string | null = null) => {
+      const judgement = judge([one], { to, valueWei, data }, { apiKeyId: null });
+      return judgement.verdict === 'deny'
+        ? judgement.field
+        : judgement.spends.map(({ field, amount, onSuccess }) => [field, amount, onSuccess]);
+    };
+    assert.deepEqual(amounts(rule, 30n), [['gas_limit', 70n, 0n]]);
+    assert.deepEqual(amounts(rule, 100n), [], 'nothing is left for fees, so nothing is signed');
+    assert.equal(amounts(rule, 101n), 'value');
+    assert.deepEqual(amounts({ ...rule, limits: [limitOf('cost'), limitOf('native')] }, 30n), [
+      ['value', 100n, 30n],
+      ['value', 30n, undefined],
+    ]);
+    const data = `0xa9059cbb${'1'.padStart(128, '0')}`;
+    const both: EvmRule = { ...rule, to: [to], functions: [transfer], limits: [limitOf('fee'), token] };
+    assert.equal(amounts(both, 1n, data), 'value');
+    assert.deepEqual(amounts({ ...both, limits: [limitOf('cost'), token] }, 1n, data), [
+      ['value', 100n, 1n],
+      ['data', 1n, undefined],
+    ]);
+  });
+
   it('each window is named by its rule, asset, length and scope, and not by its amount', () => {
     const windowsOf = (changes: Partial<SpendLimit>, key = 'key-1') => {
-      const only = { ...payout, limits: [{ asset: 'native' as const, amount: 5n, windowMs: 60_000, per: 'relayer' as const, ...changes }] };
+      const only = {
+        ...payout,
+        maxCostWei: 5n,
+        limits: [{ asset: 'native' as const, amount: 5n, windowMs: 60_000, per: 'relayer' as const, ...changes }],
+      };
       const judged = judge([only], { to: addresses[0] ?? null, valueWei: 1n, data: null }, { apiKeyId: key });
       return judged.verdict === 'deny' ? [] : judged.spends.map(({ window }) => window);
     };
@@ -472,8 +527,10 @@ describe('rules on an EVM network', () => {
       windowsOf({ windowMs: 90_000 }),
       windowsOf({ per: 'api_key' }),
       windowsOf({ per: 'api_key' }, 'key-2'),
+      windowsOf({ asset: 'cost' }),
+      windowsOf({ asset: 'fee' }),
     ].flat();
-    assert.equal(new Set(others).size, 4);
+    assert.equal(new Set(others).size, 6);
   });
 });
 
@@ -505,6 +562,10 @@ function usable(one: EvmRule): EvmRule {
     limits:
       one.effect === 'deny'
         ? []
-        : one.limits.filter(({ asset }) => asset === null || asset === 'native' || (isReadable && one.to?.includes(asset.token) === true)),
+        : one.limits.flatMap((each) => {
+            const { asset } = each;
+            if (asset === 'cost' || asset === 'fee') return one.maxCostWei === null ? [] : { ...each, amount: 2n ** 128n - 1n };
+            return asset === null || asset === 'native' || (isReadable && one.to?.includes(asset.token) === true) ? each : [];
+          }),
   };
 }

@@ -66,6 +66,92 @@ describe('the release of what ended transactions have not spent', () => {
     }
   });
 
+  it('of costs, what was paid counts, with the fee of what failed or took the slot; what is not known counts as a whole', async (test) => {
+    const { store } = await openStore(`sqlite:${join(await temporaryFolder(), 'relayer.db')}`, { log: silentLog });
+    test.after(() => store.close());
+    const { change, read } = store;
+    /** The fee; null: not known; undefined: no attempt was mined. */
+    const ends: readonly (readonly [TransactionStatus, FailureReason | null, bigint | null | undefined, cost: bigint, fee: bigint])[] = [
+      ['confirmed', null, 7n, 37n, 7n],
+      ['confirmed', null, 0n, 30n, 0n],
+      ['confirmed', null, null, 100n, 70n],
+      ['confirmed', null, 900n, 930n, 900n],
+      ['failed', 'reverted', 7n, 7n, 7n],
+      ['failed', 'reverted', null, 100n, 70n],
+      ['failed', 'never_accepted', 7n, 7n, 7n],
+      ['failed', 'insufficient_funds', undefined, 0n, 0n],
+      ['failed', 'not_allowed', undefined, 0n, 0n],
+      ['failed', 'displaced', undefined, 100n, 70n],
+      ['failed', 'unresolvable', undefined, 100n, 70n],
+      ['canceled', null, 7n, 7n, 7n],
+      ['canceled', null, null, 100n, 70n],
+      ['canceled', null, undefined, 0n, 0n],
+      ['expired', null, 7n, 7n, 7n],
+      ['expired', null, undefined, 0n, 0n],
+    ];
+    const contents = [
+      {
+        fromVersion: 1,
+        spends: [
+          { window: 'cost', amount: 100n, onSuccess: 30n },
+          { window: 'fee', amount: 70n, onSuccess: 0n },
+        ],
+      },
+    ];
+    const held = [
+      { window: 'cost', amount: 60n },
+      { window: 'fee', amount: 70n },
+      { window: 'cost', amount: 40n },
+    ];
+    const at = { version: 1, blockNumber: 1n, blockHash: `0x${'ab'.repeat(32)}`, succeeded: true };
+    for (const [index, [status, failureReason, feePaid, cost, fee]] of ends.entries()) {
+      const relayerId = `relayer-${index}`;
+      const mined = feePaid === undefined ? null : { ...at, facts: { gasUsed: null, feePaid, returnValueXdr: null } };
+      const window = { windowMs: 60_000, open: 1_000n, spent: [] };
+      await store.commit([
+        ...['cost', 'fee'].map((name) => change.storeSpendWindow({ relayerId, name, version: '1', window }, null)),
+        change.insertTransaction(aTransaction({ id: `t${index}`, relayerId, status, failureReason, mined })),
+        change.insertReservation(`t${index}`, { held, contents }),
+      ]);
+      assert.deepEqual(await read.reservation(`t${index}`), { held, contents });
+      await releaseSpends({ store, ids: systemIds, clock: { nowMs: () => 7_500 } });
+      const windows = await read.spendWindows(relayerId, ['cost', 'fee']);
+      const of = (name: string) => windows.find((one) => one.name === name)?.window;
+      const spent = (amount: bigint) => (amount === 0n ? [] : [{ index: 7, amount }]);
+      const which = `${status} ${failureReason} ${feePaid}`;
+      assert.deepEqual(of('cost'), { ...window, open: 900n, spent: spent(cost) }, which);
+      assert.deepEqual(of('fee'), { ...window, open: 930n, spent: spent(fee) }, which);
+    }
+  });
+
+  it('of replaced content with costs, the winner counts by what its own content would have paid', async (test) => {
+    const { store } = await openStore(`sqlite:${join(await temporaryFolder(), 'relayer.db')}`, { log: silentLog });
+    test.after(() => store.close());
+    const { change, read } = store;
+    const contents = [
+      { fromVersion: 1, spends: [{ window: 'cost', amount: 100n, onSuccess: 30n }] },
+      { fromVersion: 3, spends: [{ window: 'cost', amount: 50n, onSuccess: 20n }] },
+      { fromVersion: 4, spends: [] },
+    ];
+    const held = [{ window: 'cost', amount: 100n }];
+    const winners = [1, 2, 3, 4] as const;
+    const window = { windowMs: 60_000, open: 400n, spent: [] };
+    await store.commit([
+      change.storeSpendWindow({ relayerId: 'relayer-1', name: 'cost', version: '1', window }, null),
+      ...winners.flatMap((version) => {
+        const facts = { gasUsed: null, feePaid: 5n, returnValueXdr: null };
+        const mined = { version, blockNumber: 1n, blockHash: `0x${'ab'.repeat(32)}`, succeeded: true, facts };
+        return [
+          change.insertTransaction(aTransaction({ id: `t${version}`, status: 'confirmed', mined })),
+          change.insertReservation(`t${version}`, { held, contents }),
+        ];
+      }),
+    ]);
+    await releaseSpends({ store, ids: systemIds, clock: { nowMs: () => 7_500 } });
+    const [stored] = await read.spendWindows('relayer-1', ['cost']);
+    assert.deepEqual(stored?.window, { ...window, open: 0n, spent: [{ index: 7, amount: 35n + 35n + 25n }] });
+  });
+
   it('of replaced content, what its winner pays counts alone, in the window of its caller', async (test) => {
     const { store } = await openStore(`sqlite:${join(await temporaryFolder(), 'relayer.db')}`, { log: silentLog });
     test.after(() => store.close());

@@ -6,9 +6,14 @@ import { beyondHeld, firstReservation, heldIn, spendsOf, withContent } from '../
 import { runs } from '../../support/runs.js';
 
 const windows = ['a', 'b'];
-const spends = fc.uniqueArray(fc.record({ window: fc.constantFrom(...windows), amount: fc.bigInt({ min: 1n, max: 9n }) }), {
-  selector: ({ window }) => window,
-});
+const amount = fc.bigInt({ min: 1n, max: 9n });
+const spends = fc.uniqueArray(
+  fc.oneof(
+    fc.record({ window: fc.constantFrom(...windows), amount }),
+    fc.record({ window: fc.constantFrom(...windows), amount, onSuccess: fc.constantFrom(0n, 1n) }),
+  ),
+  { selector: ({ window }) => window },
+);
 /** A fee bump of what a transaction has, or new content: in place, or with an attempt. */
 const step = fc.oneof(fc.constant('bump' as const), fc.record({ spends, isSigned: fc.boolean() }));
 
@@ -23,8 +28,10 @@ describe('the reservation of a transaction', () => {
         for (const one of steps) {
           if (one !== 'bump') {
             const fromVersion = attempts.length + 1;
+            const more = beyondHeld(reserved, one.spends);
+            assert.ok(more.every(({ amount }) => amount > 0n));
             if (reserved !== undefined || one.spends.length > 0)
-              reserved = withContent(reserved, { fromVersion, spends: one.spends }, beyondHeld(reserved, one.spends));
+              reserved = withContent(reserved, { fromVersion, spends: one.spends }, more);
             current = one.spends;
           }
           if (one === 'bump' || one.isSigned) attempts.push(current);
@@ -38,6 +45,10 @@ describe('the reservation of a transaction', () => {
         const version = (nth % Math.max(1, attempts.length)) + 1;
         const paid = attempts[version - 1];
         if (reserved === undefined || paid === undefined) return;
+        assert.ok(
+          reserved.held.every((one) => !('onSuccess' in one)),
+          'what is held is held as a whole',
+        );
         for (const window of windows) {
           const counted = heldIn(spendsOf(reserved, version), window);
           assert.ok(counted <= heldIn(reserved.held, window));

@@ -17,6 +17,11 @@ export interface ReservedSpend {
   /** The name of the window. */
   readonly window: string;
   readonly amount: bigint;
+  /**
+   * Set if the amount is the most that content may cost: then the fee counts that was paid, also by what failed or took its slot, and, if
+   * the content succeeds, this value. Absent: the amount counts if the content succeeds.
+   */
+  readonly onSuccess?: bigint;
 }
 
 /** What one content of a transaction spends. */
@@ -42,6 +47,8 @@ export interface EndedReservation {
   readonly failureReason: FailureReason | null;
   /** The attempt that was mined; null: none. */
   readonly minedVersion: number | null;
+  /** What the account paid for it; null: not known, or nothing was mined. */
+  readonly feePaid: bigint | null;
   readonly reserved: Reservation;
 }
 

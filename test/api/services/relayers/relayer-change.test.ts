@@ -58,6 +58,8 @@ const evm: EvmPolicies = {
       apiKeyIds: ['bootstrap'],
       limits: [
         { asset: 'native', amount: 5n, windowMs: 60_000, per: 'api_key' },
+        { asset: 'cost', amount: 2n ** 128n - 1n, windowMs: 60_000, per: 'api_key' },
+        { asset: 'fee', amount: 5n, windowMs: 60_000, per: 'relayer' },
         {
           asset: { token: '0x70997970c51812dc3a010c7d01b50e0d17dc79c8', parameter: { name: 'amount' } },
           amount: 2n ** 100n,
