@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { it } from 'node:test';
+import { it, type TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseEther } from 'ethers';
-import { startAnvil } from '../support/anvil.js';
+import { type Anvil, startAnvil } from '../support/anvil.js';
 import { rest } from '../support/callers.js';
 import { type Instances, startInstances } from '../support/instances.js';
 import { startPostgres } from '../support/postgres.js';
@@ -11,15 +11,28 @@ import { createServiceHome } from '../support/service.js';
 import { waitFor } from '../support/wait-for.js';
 
 const receiver = `0x${'51'.repeat(20)}`;
-const limit = 4_000;
-const rules = [
-  {
-    id: 'small',
-    effect: 'allow',
-    to: [receiver],
-    limits: [{ asset: 'native', amount: limit, window_seconds: 86_400, per: 'relayer' }],
+const gwei = 10n ** 9n;
+
+/** A limit, what is paid of it on chain, and what of it is too little for one more transaction. */
+interface Limited {
+  readonly rule: object;
+  readonly amount: bigint;
+  paid(anvil: Anvil, account: string): Promise<bigint>;
+  readonly tooLittle: bigint;
+}
+
+const balanceOf = async (anvil: Anvil, account: string) => BigInt(String(await anvil.rpc('eth_getBalance', [account, 'latest'])));
+const funds = parseEther('1000');
+const maxCost = 23_100n * 3n * gwei;
+const limits: Readonly<Record<string, Limited>> = {
+  native: { rule: {}, amount: 4_000n, paid: (anvil) => balanceOf(anvil, receiver), tooLittle: 20n },
+  cost: {
+    rule: { max_cost: String(maxCost) },
+    amount: 13n * maxCost,
+    paid: async (anvil, account) => funds - (await balanceOf(anvil, account)),
+    tooLittle: maxCost,
   },
-];
+};
 
 interface Answer {
   readonly status: number;
@@ -43,11 +56,17 @@ async function untilAnswered(instances: Instances, index: number, verb: string, 
   }
 }
 
-it('a limit holds for three instances of which each is killed, stopped or continued, and nothing of it leaks', async (test) => {
+for (const [asset, limited] of Object.entries(limits))
+  it(`a limit of ${asset} holds for three instances of which each is killed, stopped or continued, and nothing of it leaks`, (test) =>
+    holds(test, asset, limited));
+
+async function holds(test: TestContext, asset: string, { rule, amount: limit, paid: readPaid, tooLittle }: Limited): Promise<void> {
+  const counted = { asset, amount: String(limit), window_seconds: 86_400, per: 'relayer' };
+  const rules = [{ id: 'small', effect: 'allow', to: [receiver], ...rule, limits: [counted] }];
   const [anvil, postgres] = await Promise.all([startAnvil(), startPostgres()]);
   test.after(() => Promise.all([anvil.stop(), postgres.stop()]));
   const home = await createServiceHome({ rpcUrl: anvil.url, policies: { rules }, env: { DATABASE_URL: await postgres.newDatabase() } });
-  await anvil.rpc('anvil_setBalance', [home.address, `0x${parseEther('1000').toString(16)}`]);
+  await anvil.rpc('anvil_setBalance', [home.address, `0x${funds.toString(16)}`]);
   const instances = await startInstances(home, 3);
   test.after(async () => {
     await instances.stop();
@@ -95,18 +114,25 @@ it('a limit holds for three instances of which each is killed, stopped or contin
   );
   await struck;
   assert.ok(outcomes.includes(403), 'the limit was reached');
-  // What is left is less than a payment, or there is room for it.
-  while ((await pay(0, 20)).status === 200);
+  // What is left is less than a transaction reserves, once all have ended.
+  const usage = async () => {
+    const { baseUrl } = await instances.ready();
+    const { status, text } = await rest(baseUrl, 'GET', `/relayers/${home.relayerId}/policies/usage`);
+    const [only] = status === 200 ? JSON.parse(text.replaceAll(/:(\d+)/g, ':"$1"')).data.limits : [];
+    return only?.reserved === '0' ? only : undefined;
+  };
+  for (let left = limit; left >= tooLittle; left = BigInt((await waitFor('everything to be counted', usage, 120_000)).left))
+    while ((await pay(0, 20)).status === 200);
   const paid = await waitFor(
     'everything to be final',
     async () => {
       const { baseUrl } = await instances.ready();
       const { status, body } = await rest(baseUrl, 'GET', `${path}?per_page=1000`);
       const open = status !== 200 || body.data.some((one: { status: string }) => !['confirmed', 'failed', 'canceled'].includes(one.status));
-      return open ? undefined : Number(await anvil.rpc('eth_getBalance', [receiver, 'latest']));
+      return open ? undefined : readPaid(anvil, home.address);
     },
     120_000,
   );
   assert.ok(paid <= limit, `${paid} of ${limit} were paid`);
-  assert.ok(paid >= limit * 0.95, `${paid} of ${limit} were paid`);
-});
+  assert.ok(paid > limit - tooLittle - limit / 20n, `${paid} of ${limit} were paid`);
+}
