@@ -21,6 +21,8 @@ function boundChanges(changes: readonly Change[]): readonly BoundChange[] {
 const maxFailedCommits = 3;
 /** How long they count after the last one. */
 const failuresCountMs = 30_000;
+/** A read that acts, and whose connection is lost this often in a row, fails. */
+const maxLosses = 3;
 /** An answered commit shows for this long that the store works: a check behind a rush of commits would take too long. */
 const successCountsMs = 2_000;
 
@@ -93,6 +95,17 @@ export function createStore(database: Database, statements: Statements, { clock,
         throw error;
       }
       logged = null;
+    },
+    async readDurable(read, acts) {
+      for (let losses = 0; losses < maxLosses; losses += 1) {
+        const before = database.connections();
+        const result = await read();
+        // A process that uses the database alone reads only what it has committed itself.
+        if (database.ownNumber() === aloneNumber || !acts(result)) return result;
+        await queue.commit([new BoundChange('readDurable', [])]);
+        if (database.connections() === before) return result;
+      }
+      throw new StoreAwayError('the database is unavailable: the connection was lost repeatedly');
     },
     close: () => {
       closing ??= queue.close().then(database.close);

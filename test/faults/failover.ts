@@ -47,18 +47,13 @@ const failovers: Readonly<Record<string, Failover>> = {
     await pair.promote();
     pair.leadToStandby();
   },
-  /**
-   * The primary works on and does not know that it was demoted. Its commits wait for the standby, until the service gives up their connection and ends
-   * it there, which makes it show them.
-   */
+  /** The primary works on and does not know that it was demoted. Its commits wait for the standby, also after the service has given up their connection. */
   async demoted(pair) {
     pair.cutReplication();
     const waiting = `select 1 as waits from pg_stat_activity where wait_event = 'SyncRep'`;
     await waitFor('a commit to wait for the standby', async () => (await runSql(pair.primaryUrl, waiting))[0], recoveryLimitMs);
-    const ended = `select count(*)::int as count from pg_stat_activity where wait_event = 'SyncRep' and application_name like 'relayer%'
-      and query not like '%instances%'`;
-    const isEnded = async () => ((await runSql<{ count: number }>(pair.primaryUrl, ended))[0]?.count === 0 ? true : undefined);
-    await waitFor('the service to give up the connection', isEnded, recoveryLimitMs);
+    const returning = `select 1 as waits from pg_stat_activity where wait_event_type = 'Lock' and query like '%update%instances%'`;
+    await waitFor('the service to connect again', async () => (await runSql(pair.primaryUrl, returning))[0], recoveryLimitMs);
     await pair.promote();
     // The address still leads to the earlier primary for a while.
     await delay(2_000);

@@ -68,6 +68,7 @@ const noFacts = {
 const alone: Omit<Database, 'query' | 'runBatch'> = {
   own: async () => ({ number: 1, token: 'alone' }),
   ownNumber: () => 1,
+  connections: () => 1,
   isRemoved: () => false,
   rewind: () => null,
   lost: new Promise(() => {}),

@@ -158,7 +158,7 @@ export function createServer(db: Sqlite.Database, wrote: () => void): Server {
       const opened: Connection = {
         writer,
         backend: { pid: pids, started: `${time.elapsedMs()}` },
-        history: { timeline, isSynchronous: false },
+        history: { timeline, isSynchronous: false, cluster: 'first' },
         batchBefore: null,
         isOpen: true,
         beatMs: time.elapsedMs(),
@@ -355,6 +355,7 @@ export function createServer(db: Sqlite.Database, wrote: () => void): Server {
           return own;
         },
         ownNumber: () => 1,
+        connections: () => 1,
         isRemoved: record.isRemoved,
         rewind: record.rewind,
         lost: new Promise(() => undefined),

@@ -5,6 +5,7 @@ import { ConflictError, StoreAwayError } from '../../src/core/ports/store/change
 import type { Log } from '../../src/core/work/log.js';
 import { type OpenedStore, openStore } from '../../src/storage/open-store.js';
 import { takePostgresLock } from '../../src/storage/postgres/postgres-lock.js';
+import { rememberingLog } from '../support/evm.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
 import { aTransaction, silentLog } from '../support/stored-samples.js';
 import { type Fate, startTcpProxy, type TcpProxy } from '../support/tcp-proxy.js';
@@ -118,6 +119,8 @@ async function withoutStandby(databaseUrl: string): Promise<void> {
   await asAdmin(databaseUrl, 'alter system reset synchronous_standby_names');
   await asAdmin(databaseUrl, 'select pg_reload_conf()');
 }
+
+const waitsForIt = `select pid from pg_stat_activity where wait_event = 'SyncRep' and datname = current_database()`;
 
 const isCommit = (chunk: Buffer) => chunk.includes('commit\0');
 /** The fate of the first commit that is sent from now on; everything else passes. */
@@ -461,8 +464,7 @@ describe('a PostgreSQL connection that is lost', () => {
     test.after(endWait);
     await withStandbyThatIsGone(databaseUrl);
     const inserting = insert('one').then(() => 'written', String);
-    const waits = `select pid from pg_stat_activity where wait_event = 'SyncRep' and datname = current_database()`;
-    await waitFor('the commit to wait for the standby', async () => (await asAdmin(databaseUrl, waits))[0]);
+    await waitFor('the commit to wait for the standby', async () => (await asAdmin(databaseUrl, waitsForIt))[0]);
     await asAdmin(databaseUrl, endAll);
     // PostgreSQL then stops waiting, and shows what it has committed on this server alone.
     await waitFor('the server to show the commit', async () => ((await storedIds(databaseUrl)).includes('one') ? true : undefined));
@@ -472,6 +474,62 @@ describe('a PostgreSQL connection that is lost', () => {
     await waitFor('the connection to be back', () => !isAway() || undefined);
     assert.equal((await store.read.transaction('one'))?.transaction.id, 'one');
     await inserting;
+  });
+
+  it('a commit that waits for a standby goes on to wait after its connection was given up, and nothing shows it', async (test) => {
+    const databaseUrl = await server.newDatabase();
+    const proxy = await startTcpProxy(Number(new URL(databaseUrl).port));
+    test.after(() => proxy.stop());
+    const through = new URL(databaseUrl);
+    through.port = String(proxy.port);
+    const log = rememberingLog();
+    const { insert } = await opened(test, databaseUrl, through.href, log);
+    test.after(() => withoutStandby(databaseUrl));
+    await withStandbyThatIsGone(databaseUrl);
+    const inserting = insert('one').then(() => 'written', String);
+    const [waiting] = await waitFor('the commit to wait for the standby', async () => {
+      const rows = await asAdmin(databaseUrl, waitsForIt);
+      return rows.length > 0 ? rows : undefined;
+    });
+    proxy.cut({ keepServer: true });
+    await waitFor(
+      'the service to connect again in vain',
+      () => log.lines.some((line) => line.includes('cannot reach the database; retrying')) || undefined,
+    );
+    assert.deepEqual(await asAdmin(databaseUrl, waitsForIt), [waiting]);
+    assert.deepEqual(await storedIds(databaseUrl), []);
+    await withoutStandby(databaseUrl);
+    await waitFor('the commit to be shown', async () => ((await storedIds(databaseUrl)).includes('one') ? true : undefined));
+    await inserting;
+  });
+
+  it('a commit whose wait for a standby is canceled is answered once the standby has it, although the server answers it at once', async (test) => {
+    const { databaseUrl, store, insert } = await opened(test, await server.newDatabase());
+    test.after(() => withoutStandby(databaseUrl));
+    await withStandbyThatIsGone(databaseUrl);
+    let answer: string | null = null;
+    const inserting = insert('one').then(
+      () => {
+        answer = 'written';
+      },
+      (error: unknown) => {
+        answer = String(error);
+      },
+    );
+    const [canceled] = await waitFor('the commit to wait for the standby', async () => {
+      const rows = await asAdmin(databaseUrl, waitsForIt);
+      return rows.length > 0 ? rows : undefined;
+    });
+    await asAdmin(databaseUrl, `select pg_cancel_backend(${canceled?.pid})`);
+    await waitFor('the server to show the commit', async () => ((await storedIds(databaseUrl)).includes('one') ? true : undefined));
+    await waitFor('the return of the connection to wait, too', async () => {
+      const rows = await asAdmin(databaseUrl, waitsForIt);
+      return rows.some(({ pid }) => pid !== canceled?.pid) || undefined;
+    });
+    assert.notEqual(answer, 'written');
+    await withoutStandby(databaseUrl);
+    await inserting;
+    assert.equal((await store.read.transaction('one'))?.transaction.id, 'one');
   });
 
   it('closing a store whose connection is lost does not wait for the server', async (test) => {

@@ -40,6 +40,7 @@ export function mortalStore(store: Store): MortalStore {
       change: store.change,
       read,
       commit: (changes) => use(() => store.commit(changes)),
+      readDurable: (reading, acts) => store.readDurable(reading, acts),
       checkWorking: () => use(() => store.checkWorking()),
       close: () => store.close(),
     },

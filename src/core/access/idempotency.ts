@@ -1,6 +1,6 @@
 import { DomainError } from '../errors/errors.js';
 import type { Change } from '../ports/store/change.js';
-import type { StoreFor } from '../ports/store/store.js';
+import type { DurableReads, StoreFor } from '../ports/store/store.js';
 import type { StoredResponseChanges, StoredResponseReads } from '../ports/store/stored-responses.js';
 import { type StoredResponse, type StoredResponseKey, storedResponseLifeMs } from '../records/stored-response.js';
 import type { AgeClock } from '../work/age-clock.js';
@@ -37,7 +37,7 @@ export interface Idempotency {
 
 /** The dependencies of idempotency. */
 export interface IdempotencyDeps {
-  readonly store: {
+  readonly store: DurableReads & {
     readonly read: Pick<StoredResponseReads, 'storedResponse'>;
     readonly change: Pick<StoredResponseChanges, 'putStoredResponse'>;
   };
@@ -53,6 +53,12 @@ export function createIdempotency({ store, clock }: IdempotencyDeps): Idempotenc
   /** The lookups of the keys whose calls are being looked up or run. */
   const underWay = new Map<string, Promise<StoredResponse | undefined>>();
 
+  const find = (key: StoredResponseKey): Promise<StoredResponse | undefined> =>
+    store.readDurable(
+      () => store.read.storedResponse(key, clock.nowMs()),
+      (stored) => stored !== undefined,
+    );
+
   return {
     async begin(key, fingerprint) {
       const name = JSON.stringify([key.keyId, key.method, key.idempotencyKey]);
@@ -63,7 +69,7 @@ export function createIdempotency({ store, clock }: IdempotencyDeps): Idempotenc
         return { replay: replayOf(stored, fingerprint), save, replayAfterFailure, end: nothingRuns };
       }
       const end = () => void underWay.delete(name);
-      const lookup = store.read.storedResponse(key, clock.nowMs());
+      const lookup = find(key);
       // Set before anything is awaited, so that only one of several simultaneous calls looks up the key and runs.
       underWay.set(name, lookup);
       try {
@@ -83,7 +89,7 @@ export function createIdempotency({ store, clock }: IdempotencyDeps): Idempotenc
       }
 
       async function replayAfterFailure(): Promise<Uint8Array | null> {
-        const stored = await store.read.storedResponse(key, clock.nowMs());
+        const stored = await find(key);
         return stored === undefined ? null : replayOf(stored, fingerprint);
       }
     },

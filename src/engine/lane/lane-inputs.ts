@@ -4,7 +4,7 @@ import type { AttemptChanges, AttemptReads } from '../../core/ports/store/attemp
 import type { DatabaseChanges, DatabaseReads } from '../../core/ports/store/database.js';
 import type { FeedReads } from '../../core/ports/store/feed.js';
 import type { LaneChanges, LaneReads } from '../../core/ports/store/lanes.js';
-import type { StoreFor } from '../../core/ports/store/store.js';
+import type { DurableReads, StoreFor } from '../../core/ports/store/store.js';
 import type { TransactionChanges, TransactionReads } from '../../core/ports/store/transactions.js';
 import type { Relayer } from '../../core/records/relayer.js';
 import type { LaneId } from '../../core/records/transaction.js';
@@ -15,10 +15,11 @@ import type { Log } from '../../core/work/log.js';
 import type { Timers } from '../../core/work/timers.js';
 
 /** What a lane reads and changes. */
-export type LaneStore = StoreFor<
-  AttemptReads & FeedReads & LaneReads & Pick<DatabaseReads, 'timeMs'> & TransactionReads,
-  AttemptChanges & Pick<DatabaseChanges, 'recordRewind'> & LaneChanges & TransactionChanges
->;
+export type LaneStore = DurableReads &
+  StoreFor<
+    AttemptReads & FeedReads & LaneReads & Pick<DatabaseReads, 'timeMs'> & TransactionReads,
+    AttemptChanges & Pick<DatabaseChanges, 'recordRewind'> & LaneChanges & TransactionChanges
+  >;
 
 /** The dependencies of a lane, beyond those of the callers' use cases. */
 export interface LaneWork extends TransactionDeps {

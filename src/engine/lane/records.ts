@@ -19,6 +19,8 @@ export interface LoadedRecords extends LaneRecords {
   load(): Promise<number>;
   /** Takes in a transaction that the store has. */
   put(open: OpenTransaction): void;
+  /** Reads transactions whose attempts, which another instance may have signed, will be broadcast. */
+  readDurable(read: () => Promise<readonly OpenTransaction[]>): Promise<readonly OpenTransaction[]>;
 }
 
 /** Creates the access of a lane to its records. `onPut` is called with each transaction that is taken in, besides those of `load`. */
@@ -27,10 +29,13 @@ export function createRecords(lane: Omit<LaneContext, 'records'>, onPut: (open: 
   const stored = deps.store.read;
   const oneAtATime = createOneAtATime();
 
+  const readDurable: LoadedRecords['readDurable'] = (read) =>
+    deps.store.readDurable(read, (found) => found.some(({ attempts }) => attempts.length > 0));
+
   async function read(transactionId: string): Promise<OpenTransaction | null> {
     const known = transactions.get(transactionId);
     if (known !== undefined || transactions.tracked(transactionId) === undefined) return known ?? null;
-    const [found] = await stored.transactionsById([transactionId]);
+    const [found] = await readDurable(() => stored.transactionsById([transactionId]));
     return found === undefined || isFinal(found.transaction.status) ? null : found;
   }
 
@@ -47,7 +52,8 @@ export function createRecords(lane: Omit<LaneContext, 'records'>, onPut: (open: 
   async function reload(transactionIds: readonly string[]): Promise<void> {
     for (let at = 0; at < transactionIds.length; at += readAtOnce) {
       const part = transactionIds.slice(at, at + readAtOnce);
-      const found = new Map((await stored.transactionsById(part)).map((open) => [open.transaction.id, open]));
+      const opens = await readDurable(() => stored.transactionsById(part));
+      const found = new Map(opens.map((open) => [open.transaction.id, open]));
       for (const transactionId of part) {
         const open = found.get(transactionId);
         if (open === undefined) transactions.drop(transactionId);
@@ -85,13 +91,15 @@ export function createRecords(lane: Omit<LaneContext, 'records'>, onPut: (open: 
     move,
     reload,
     put,
+    readDurable,
     exclusively: oneAtATime.run,
     isBusy: oneAtATime.isBusy,
     async load() {
       const { last } = await stored.changePositions(lane.relayer().id);
       let after: string | undefined;
       for (;;) {
-        const page = await stored.openTransactions(id, { limit: readAtOnce, ...(after === undefined ? {} : { after }) });
+        const from = { limit: readAtOnce, ...(after === undefined ? {} : { after }) };
+        const page = await readDurable(() => stored.openTransactions(id, from));
         for (const open of page) {
           const { id: one, nonce, revision } = open.transaction;
           // A caller may have changed it meanwhile.

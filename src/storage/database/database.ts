@@ -19,6 +19,8 @@ export interface Database {
   rewind(): string | null;
   /** Resolves with the reason when the database is lost to this process: another process owns it, or its file is gone. */
   readonly lost: Promise<Error>;
+  /** How many connections have written until now, with the present one: each replaces a lost one. */
+  connections(): number;
   /** True while every write fails: the connection to PostgreSQL is lost, which is replaced in place, or this process was removed. */
   isAway(): boolean;
   /** Calls `listener` each time that PostgreSQL is back after its connection was lost. */

@@ -66,12 +66,12 @@ export interface OwnRecord {
 /** Creates the record of a process that has none yet. */
 export function createOwnRecord({
   isShared,
-  statements: { beginBatch, lastBatch, returnTo, wasRemoved },
+  statements: { beginBatch, lastBatch, lastBatchOfRemoved, returnTo },
   clock,
   log,
 }: {
   readonly isShared: boolean;
-  readonly statements: Pick<ReturnType<typeof instanceStatements>, 'beginBatch' | 'lastBatch' | 'returnTo' | 'wasRemoved'>;
+  readonly statements: Pick<ReturnType<typeof instanceStatements>, 'beginBatch' | 'lastBatch' | 'lastBatchOfRemoved' | 'returnTo'>;
   readonly clock: Clock;
   readonly log: Log;
 }): OwnRecord {
@@ -82,6 +82,8 @@ export function createOwnRecord({
   let begun = 0;
   let rewind: string | null = null;
   let loss: Error | null = null;
+  /** The newest timeline of the cluster that this process has used. */
+  let newest: { readonly cluster: string | null; readonly timeline: number } | null = null;
   const lost = later<Error>();
 
   function lose(error: Error): Error {
@@ -115,6 +117,15 @@ export function createOwnRecord({
     return new RewoundError();
   }
 
+  /** True if this server is on an earlier timeline than one that this process has used: it lacks what was committed there since. */
+  function isBehind({ timeline, cluster }: RecordConnection['history']): boolean {
+    return timeline !== null && newest !== null && cluster === newest.cluster && timeline < newest.timeline;
+  }
+
+  function use({ timeline, cluster }: RecordConnection['history']): void {
+    if (timeline !== null) newest = { cluster, timeline };
+  }
+
   async function lastOf(writer: RecordConnection['writer'], row: OwnRow): Promise<{ readonly batch: number | null } | undefined> {
     return (await writer.query<{ batch: number | null }>(lastBatch.sql, lastBatch.bind(row))).rows[0];
   }
@@ -125,12 +136,15 @@ export function createOwnRecord({
   /** Why this process may not commit any more, although it is connected or connects again. */
   async function refusal({ writer, history }: RecordConnection, { number, token }: OwnRow): Promise<Error> {
     const row = await lastOf(writer, { number, token });
-    if (row !== undefined && lacks(row.batch))
-      return rewound(`instance ${number} committed batch ${answered}, and the database knows batch ${row.batch} as its last one`);
+    const lackingAfter = (batch: number | null): Error =>
+      rewound(`instance ${number} committed batch ${answered}, and the database knows batch ${batch} as its last one`);
+    if (row !== undefined && lacks(row.batch)) return lackingAfter(row.batch);
     if (!isShared) return lose(new NotOwnerError());
     if (row !== undefined) return remove();
-    const { rows: removals } = await writer.query(wasRemoved.sql, wasRemoved.bind({ number }));
-    if (removals.length > 0) return remove();
+    const { rows: removals } = await writer.query<{ batch: number | null }>(lastBatchOfRemoved.sql, lastBatchOfRemoved.bind({ number }));
+    const [removed] = removals;
+    // Earlier versions keep no batch of a removed instance.
+    if (removed !== undefined) return removed.batch !== null && lacks(removed.batch) ? lackingAfter(removed.batch) : remove();
     return rewound(`instance ${number} is not in the database, and no instance removed it; timeline ${history.timeline}`);
   }
 
@@ -154,6 +168,7 @@ export function createOwnRecord({
       // The return of the connection may have shown that the record is gone.
       if (own === null) throw recordMissing();
       begun += 1;
+      use(on.history);
       return { row: own, batch: begun, statement: step(beginBatch, { ...own, ...connectionOf(on), batch: begun, before: answered }) };
     },
     answered(batch) {
@@ -162,6 +177,12 @@ export function createOwnRecord({
     refusal,
     async moveTo(on) {
       if (own === null) return null;
+      if (isBehind(on.history)) {
+        const error = rewound(`the server is on timeline ${on.history.timeline}, and this process has used timeline ${newest?.timeline}`);
+        if (!isShared) throw error;
+        return null;
+      }
+      use(on.history);
       const values = returnTo.bind({ ...own, ...connectionOf(on), checked_at_ms: clock.nowMs(), before: answered });
       const { rowCount } = await on.writer.query(returnTo.sql, values);
       // A statement of its own: the move may have waited for a batch of the earlier connection.

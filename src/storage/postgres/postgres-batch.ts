@@ -5,6 +5,7 @@ import { type BoundChange, locksOf, type Step } from '../sql/bound-change.js';
 import { postgres } from '../sql/dialect.js';
 import { changePositionStatements } from '../statements/feed.js';
 import { createPipelines, type SentStep, type StepsRun } from './postgres-pipeline.js';
+import { withoutWarning } from './postgres-writer.js';
 
 const uniqueViolation = '23505';
 const notNullViolation = '23502';
@@ -288,7 +289,7 @@ export function createPostgresBatch(client: pg.Client): RunFencedBatch {
     const entries = lists.map((list, index) => ({ list, index, relayers: relayersOf(list) }));
     const outcomes = await writeAtLast(entries, fence, relayerLocks);
     try {
-      const { command } = await client.query('commit');
+      const { command } = await withoutWarning(client, () => client.query('commit'));
       // To the commit of an aborted transaction, the server answers that it rolled back.
       if (command !== 'COMMIT') throw new Error(`the database answered a commit with ${command}`);
     } catch (error) {

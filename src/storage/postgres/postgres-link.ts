@@ -14,7 +14,7 @@ import { leaseStatements } from '../statements/leases.js';
 import { connectionOf, createOwnRecord, RemovedError, RewoundError } from './own-record.js';
 import { createPostgresBatch, LostConnectionError, NotOwnerError, type RunFencedBatch, UnansweredCommitError } from './postgres-batch.js';
 import { type LockedWriter, takePostgresLock } from './postgres-lock.js';
-import { endConnection } from './postgres-writer.js';
+import { endConnection, withoutWarning } from './postgres-writer.js';
 
 /** How long a batch waits for a connection, counted from its loss. After that, writes fail at once until it is back. */
 const patienceMs = 1_000;
@@ -49,6 +49,8 @@ export interface PostgresLink {
   readonly own: Database['own'];
   /** See `Database.ownNumber`. */
   ownNumber(): number;
+  /** See `Database.connections`. */
+  connections(): number;
   /** True if another instance has removed the record of this one: writes fail with StoreAwayError until it has joined again. */
   isRemoved(): boolean;
   /** See `Database.rewind`. */
@@ -114,11 +116,13 @@ export function createPostgresLink(
   let lostAtMs = 0;
   let returning: Promise<void> = Promise.resolve();
   let refusedCommits = 0;
+  let connections = 0;
   use(first, null);
 
   function use(locked: LockedWriter, batchBefore: number | null): void {
     const opened: Session = { locked, run: createPostgresBatch(locked.writer), batchBefore };
     session = opened;
+    connections += 1;
     void locked.lost.then((cause) => drop(opened, cause));
   }
 
@@ -159,7 +163,7 @@ export function createPostgresLink(
   async function replace(replaces: Backend): Promise<void> {
     const locked = await takePostgresLock(connectionString, { replaces, name, isShared, connectTimeoutMs: reconnectTimeoutMs });
     try {
-      const batch = await record.moveTo(locked);
+      const batch = await withoutWarning(locked.writer, () => record.moveTo(locked));
       if (ending.signal.aborted) throw new Error('the store is closed');
       onReturn();
       use(locked, batch);
@@ -239,6 +243,7 @@ export function createPostgresLink(
       return own;
     },
     ownNumber: () => record.row()?.number ?? 0,
+    connections: () => connections,
     isRemoved: record.isRemoved,
     rewind: record.rewind,
     lost: record.lost,

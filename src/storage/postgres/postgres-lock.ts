@@ -59,6 +59,8 @@ export interface ServerHistory {
   readonly timeline: number | null;
   /** See `Member.isSynchronous`. */
   readonly isSynchronous: boolean;
+  /** Which cluster it is: a new one, as pg_upgrade makes it, begins its own timelines. Null: the server does not say. */
+  readonly cluster: string | null;
 }
 
 /** When the server's process for a connection started, from `pg_stat_activity`. */
@@ -76,12 +78,16 @@ async function historyOf(client: pg.Client): Promise<ServerHistory> {
   // The control file would show a new timeline only after the first checkpoint. A managed server may refuse the functions of its log: its
   // failovers are not seen then, but each instance still finds what it lost itself.
   const { rows } = await client
-    .query<{ timeline: number }>(`select ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::int as timeline`)
+    .query<{ timeline: number; cluster: string }>(
+      `select ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::int as timeline,
+       (select system_identifier::text from pg_control_system()) as cluster`,
+    )
     .catch((error: unknown) => {
       if (error instanceof pg.DatabaseError) return { rows: [] };
       throw error;
     });
-  return { timeline: rows[0]?.timeline ?? null, isSynchronous: waitsForEach(settings[0]?.names ?? '') };
+  const { timeline = null, cluster = null } = rows[0] ?? {};
+  return { timeline, isSynchronous: waitsForEach(settings[0]?.names ?? ''), cluster };
 }
 
 /** A lock of `pg_locks` that is the instance lock of a schema of this database: `$1` is the number of the lock, `$2` the schema. */
@@ -90,11 +96,13 @@ export const isInstanceLock = `locktype = 'advisory' and classid = $1 and objid 
 
 /**
  * Ends a connection on the server if it holds the instance lock of a schema. Without that lock, it may serve another client by now: a
- * pooler gives the connections of the server away again. Throws if the user may not do that.
+ * pooler gives the connections of the server away again. One whose commit waits for a standby goes on to wait: ended, the server would
+ * show that commit to all, and a promotion would lose what others have done because of it. Throws if the user may not do that.
  */
 export async function endHolder(client: pg.Client, schema: string, { pid, started: since }: Backend): Promise<void> {
   const isHolder = `exists (select from pg_locks where pg_locks.pid = pg_stat_activity.pid and ${isInstanceLock})`;
-  const end = `select pg_terminate_backend(pid) from pg_stat_activity where pid = $3 and ${started} = $4 and ${isHolder}`;
+  const end = `select pg_terminate_backend(pid) from pg_stat_activity where pid = $3 and ${started} = $4 and ${isHolder}
+    and wait_event is distinct from 'SyncRep'`;
   await client.query(end, [instanceLock, schema, pid, since]);
 }
 

@@ -96,6 +96,28 @@ export async function connectPostgresWriter(
   }
 }
 
+/** The SQLSTATE of a warning. Notices have another one. */
+const warning = '01000';
+
+/**
+ * Runs a commit on this connection. Throws if the server warns: it does if an operator ends the wait for a synchronous standby, and answers
+ * as if the standby had the commit.
+ */
+export async function withoutWarning<T>(client: pg.Client, commit: () => Promise<T>): Promise<T> {
+  const warnings: string[] = [];
+  const listen = ({ code, message }: { code?: string | undefined; message?: string | undefined }): void => {
+    if (code === warning) warnings.push(message ?? code);
+  };
+  client.on('notice', listen);
+  try {
+    const result = await commit();
+    if (warnings.length > 0) throw new Error(`the database answered a commit with a warning: ${warnings.join('; ')}`);
+    return result;
+  } finally {
+    client.off('notice', listen);
+  }
+}
+
 /** Ends a connection, also one whose server does not answer: nothing must wait for that. */
 export async function endConnection(client: pg.Client): Promise<void> {
   await client.end().finally(systemTimers.after(endTimeoutMs, () => client.connection.stream.destroy()));

@@ -14,6 +14,7 @@ export interface Step {
 export type ChangeName =
   | keyof Changes
   | 'checkWorking'
+  | 'readDurable'
   | 'recordInstance'
   | 'recordOwner'
   | 'setInstanceState'

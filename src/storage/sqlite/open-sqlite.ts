@@ -96,6 +96,7 @@ function openFile(file: string, lockFiles: readonly string[], release: () => voi
       return own;
     },
     ownNumber: () => 1,
+    connections: () => 1,
     isRemoved: () => false,
     rewind: () => null,
     lost: ownership.lost,

@@ -201,9 +201,36 @@ export function instanceStatements({ builder: db, hasSeveralWriters }: Pick<Dial
       db.deleteFrom('batches').where('number', '=', number).where('batch', '>=', from).where('batch', '<', before),
     ),
 
-    /** Deletes the batches of processes that are gone. */
+    /** Deletes the batches of processes that are gone, but for the last one of each that was removed: if that returns, it knows a later one, or not. */
     forgetBatchesOfGone: statement<object, never>('batches_forget_gone', () =>
-      db.deleteFrom('batches').where('number', 'not in', db.selectFrom('instances').select('number')),
+      db
+        .deleteFrom('batches')
+        .where('number', 'not in', db.selectFrom('instances').select('number'))
+        .where(({ or, eb, exists, selectFrom }) =>
+          or([
+            eb('number', 'not in', db.selectFrom('removed_instances').select('removed_instances.number')),
+            exists(
+              selectFrom('batches as later')
+                .select('later.batch')
+                .whereRef('later.number', '=', 'batches.number')
+                .whereRef('later.batch', '>', 'batches.batch'),
+            ),
+          ]),
+        ),
+    ),
+
+    /** Finds the last batch of a process that was removed; null: none is known. */
+    lastBatchOfRemoved: statement<{ number: number }, { batch: number | null }>('batches_last_of_removed', ({ number }) =>
+      db
+        .selectFrom('removed_instances')
+        .select((eb) =>
+          eb
+            .selectFrom('batches')
+            .select((max) => max.fn.max('batch').as('batch'))
+            .whereRef('batches.number', '=', 'removed_instances.number')
+            .as('batch'),
+        )
+        .where('number', '=', number),
     ),
 
     /**
@@ -265,10 +292,6 @@ export function instanceStatements({ builder: db, hasSeveralWriters }: Pick<Dial
             .where('number', '>', values.number),
         )
         .onConflict((conflict) => conflict.column('number').doNothing()),
-    ),
-
-    wasRemoved: statement<{ number: number }, { number: number }>('removed_instances_find', (values) =>
-      db.selectFrom('removed_instances').select('number').where('number', '=', values.number),
     ),
 
     /** Removes an instance that leaves. */

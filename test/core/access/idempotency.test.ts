@@ -110,7 +110,7 @@ describe('idempotency', () => {
       storedResponse: (...asked: Parameters<typeof store.read.storedResponse>) =>
         broken ? Promise.reject(new Error('gone')) : store.read.storedResponse(...asked),
     };
-    const { begin } = createIdempotency({ store: { read, change: store.change }, clock });
+    const { begin } = createIdempotency({ store: { ...store, read }, clock });
     const results = await Promise.allSettled([begin(key, 'f'), begin(key, 'f')]);
     assert.deepEqual(
       results.map(({ status }) => status),

@@ -272,6 +272,44 @@ it('an instance that returns some time after a failover holds nobody', async (te
   assert.deepEqual([a.sharing.rewind(), b.sharing.rewind()], [null, null]);
 });
 
+for (const [name, isLost] of [
+  ['lacks its last commit is noticed', true],
+  ['has all its commits holds nobody', false],
+] as const)
+  it(`an instance that was removed and returns to a database that ${name}`, async (test) => {
+    const databaseUrl = await server.newDatabase();
+    const [a, b] = [await join(test, databaseUrl), await join(test, databaseUrl)];
+    for (const id of ['one', 'two', 'three']) await a.insert(id);
+    const own = `number = ${a.sharing.ownId()}`;
+    // As another instance finds it gone, after a failover that lost its last commit or none.
+    const [row] = await runSql<{ pid: number }>(databaseUrl, `select backend_pid as pid from instances where ${own}`);
+    if (isLost) await runSql(databaseUrl, `delete from batches where ${own} and batch = (select max(batch) from batches where ${own})`);
+    await runSql(
+      databaseUrl,
+      `insert into removed_instances select number, 1 from instances where ${own}; delete from instances where ${own}`,
+    );
+    // A later start deletes what is not needed any more.
+    const c = await join(test, databaseUrl);
+    assert.equal((await runSql(databaseUrl, `select batch from batches where ${own}`)).length, 1);
+    await runSql(databaseUrl, `select pg_terminate_backend(${row?.pid})`);
+    if (isLost) {
+      await untilHeld(a, b, c);
+      assert.match(
+        b.sharing.rewind()?.evidence ?? '',
+        /^instance \d+ committed batch \d+, and the database knows batch \d+ as its last one/,
+      );
+      return;
+    }
+    await waitFor('it to join again', async () => (`number = ${a.sharing.ownId()}` === own ? undefined : true));
+    await waitFor('it to write', () =>
+      a.insert('four').then(
+        () => true,
+        () => undefined,
+      ),
+    );
+    assert.deepEqual([a.sharing.rewind(), b.sharing.rewind(), c.sharing.rewind()], [null, null, null]);
+  });
+
 it('a command that was the first on the database holds nobody after a failover', async (test) => {
   const databaseUrl = await server.newDatabase();
   await (await openStore(databaseUrl, { log: silentLog })).store.close();

@@ -57,8 +57,17 @@ export interface StoreFor<R, C = unknown> {
   commit(changes: readonly Change[]): Promise<void>;
 }
 
+/** Reads of what is done outside of the store because of them. */
+export interface DurableReads {
+  /**
+   * Reads, and if the result acts, commits on the same connection: another instance's commit can be seen before a standby has it, and a
+   * promotion would lose it. Reads again if the connection was lost meanwhile. Throws `StoreAwayError`.
+   */
+  readDurable<T>(read: () => Promise<T>, acts: (result: T) => boolean): Promise<T>;
+}
+
 /** The whole database, for the composition. */
-export interface Store extends StoreFor<Reads, Changes> {
+export interface Store extends DurableReads, StoreFor<Reads, Changes> {
   /** Resolves if the store can be read and written, throws if not, or if the last commits failed. */
   checkWorking(): Promise<void>;
   close(): Promise<void>;

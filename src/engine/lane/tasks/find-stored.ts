@@ -41,7 +41,7 @@ export interface StoredFinder {
 /** The parts that make the finder. */
 export interface StoredFinderDeps
   extends Pick<LaneContext, 'id' | 'deps' | 'transactions' | 'relayer'>,
-    Pick<LoadedRecords, 'reload' | 'exclusively' | 'put'> {
+    Pick<LoadedRecords, 'reload' | 'exclusively' | 'put' | 'readDurable'> {
   /** Called when changes of other instances were taken in. */
   onChange(): void;
 }
@@ -55,6 +55,7 @@ export function createStoredFinder({
   exclusively,
   relayer,
   put,
+  readDurable,
   onChange,
 }: StoredFinderDeps): StoredFinder {
   const { read } = deps.store;
@@ -95,7 +96,7 @@ export function createStoredFinder({
 
   async function takeIn(ids: readonly string[]): Promise<void> {
     for (let at = 0; at < ids.length; at += readAtOnce) {
-      const part = await read.transactionsById(ids.slice(at, at + readAtOnce));
+      const part = await readDurable(() => read.transactionsById(ids.slice(at, at + readAtOnce)));
       for (const open of part) if (isNews(open.transaction)) put(open);
     }
   }
