@@ -226,4 +226,21 @@ describe('the servers of a database URL', () => {
     await pair.promote();
     assert.deepEqual(await portOf(), [Number(standby.port), Number(standby.port)]);
   });
+
+  it('of several hosts that take writes the one with the newest timeline is used: an earlier primary that is back lacks commits', async (test) => {
+    const pair = await startPostgresPair({ synchronous: 'none' });
+    test.after(() => pair.stop());
+    await pair.promote();
+    const [primary, standby] = [new URL(pair.primaryUrl), new URL(pair.standbyUrl)];
+    for (const hosts of [
+      [primary, standby],
+      [standby, primary],
+    ]) {
+      const url = `postgres://postgres:postgres@${hosts.map(({ host }) => host).join()}/relayer?target_session_attrs=read-write`;
+      for (const look of ['first', 'second']) {
+        await chooseServer(url, 3_000);
+        assert.equal(connectionOptions(url).port, Number(standby.port), `${hosts[0]?.port} ${look}`);
+      }
+    }
+  });
 });

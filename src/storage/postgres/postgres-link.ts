@@ -141,7 +141,7 @@ export function createPostgresLink(
   }
 
   async function reconnect(replaces: Backend): Promise<void> {
-    let logged = '';
+    const warn = warningOnce(log);
     for (let failures = 0; !ending.signal.aborted; failures += 1) {
       try {
         await replace(replaces);
@@ -151,9 +151,7 @@ export function createPostgresLink(
           log.error({ err: record.lose(new NotOwnerError()) }, 'another process took over the database while the connection was lost');
           return;
         }
-        const message = error instanceof Error ? error.message : String(error);
-        if (message !== logged) log.warn({ err: error }, 'cannot reach the database; retrying');
-        logged = message;
+        warn(error);
       }
       await pause(Math.min(reconnectDelayMs.longest, reconnectDelayMs.first * 2 ** failures), ending.signal);
     }
@@ -256,6 +254,16 @@ export function createPostgresLink(
       await releaseDatabase(session.locked, record.row(), isShared);
       await endConnection(session.locked.writer);
     },
+  };
+}
+
+/** Logs an error unless the last one had the same message. */
+function warningOnce(log: Log): (error: unknown) => void {
+  let logged = '';
+  return (error) => {
+    const message = error instanceof Error ? error.message : String(error);
+    if (message !== logged) log.warn({ err: error }, 'cannot reach the database; retrying');
+    logged = message;
   };
 }
 

@@ -7,7 +7,7 @@ import { type Instance, instanceStatements } from '../statements/instances.js';
 import { chooseServer } from './choose-server.js';
 import { serversOf } from './postgres-servers.js';
 import { type ConnectOptions, connectPostgresWriter, endConnection, type PostgresWriter } from './postgres-writer.js';
-import { waitsForEach } from './standbys.js';
+import { historyOf, type ServerHistory } from './server-history.js';
 
 /**
  * The number of the instance lock, which separates it from the locks of other programs in the same database. Instances that share the
@@ -53,16 +53,6 @@ export interface LockedWriter extends PostgresWriter {
   readonly history: ServerHistory;
 }
 
-/** What of a server decides whether its commits can get lost. */
-export interface ServerHistory {
-  /** A promoted standby begins a new one; null: the server does not say. */
-  readonly timeline: number | null;
-  /** See `Member.isSynchronous`. */
-  readonly isSynchronous: boolean;
-  /** Which cluster it is: a new one, as pg_upgrade makes it, begins its own timelines. Null: the server does not say. */
-  readonly cluster: string | null;
-}
-
 /** When the server's process for a connection started, from `pg_stat_activity`. */
 export const started = 'extract(epoch from backend_start)::text';
 
@@ -71,23 +61,6 @@ async function backendOf(client: pg.Client): Promise<Backend> {
   const [backend] = rows;
   if (backend === undefined) throw new Error('pg_stat_activity does not show this connection');
   return backend;
-}
-
-async function historyOf(client: pg.Client): Promise<ServerHistory> {
-  const { rows: settings } = await client.query<{ names: string }>(`select current_setting('synchronous_standby_names') as names`);
-  // The control file would show a new timeline only after the first checkpoint. A managed server may refuse the functions of its log: its
-  // failovers are not seen then, but each instance still finds what it lost itself.
-  const { rows } = await client
-    .query<{ timeline: number; cluster: string }>(
-      `select ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::int as timeline,
-       (select system_identifier::text from pg_control_system()) as cluster`,
-    )
-    .catch((error: unknown) => {
-      if (error instanceof pg.DatabaseError) return { rows: [] };
-      throw error;
-    });
-  const { timeline = null, cluster = null } = rows[0] ?? {};
-  return { timeline, isSynchronous: waitsForEach(settings[0]?.names ?? ''), cluster };
 }
 
 /** A lock of `pg_locks` that is the instance lock of a schema of this database: `$1` is the number of the lock, `$2` the schema. */
@@ -102,7 +75,7 @@ export const isInstanceLock = `locktype = 'advisory' and classid = $1 and objid 
 export async function endHolder(client: pg.Client, schema: string, { pid, started: since }: Backend): Promise<void> {
   const isHolder = `exists (select from pg_locks where pg_locks.pid = pg_stat_activity.pid and ${isInstanceLock})`;
   const end = `select pg_terminate_backend(pid) from pg_stat_activity where pid = $3 and ${started} = $4 and ${isHolder}
-    and wait_event is distinct from 'SyncRep'`;
+    and coalesce(wait_event, '') <> 'SyncRep'`;
   await client.query(end, [instanceLock, schema, pid, since]);
 }
 

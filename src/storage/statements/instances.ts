@@ -201,7 +201,7 @@ export function instanceStatements({ builder: db, hasSeveralWriters }: Pick<Dial
       db.deleteFrom('batches').where('number', '=', number).where('batch', '>=', from).where('batch', '<', before),
     ),
 
-    /** Deletes the batches of processes that are gone, but for the last one of each that was removed: if that returns, it knows a later one, or not. */
+    /** Deletes the batches of processes that are gone, except the last one of each that was removed: it may return. */
     forgetBatchesOfGone: statement<object, never>('batches_forget_gone', () =>
       db
         .deleteFrom('batches')
