@@ -82,7 +82,7 @@ export function createEngine(deps: EngineDeps): Engine {
   const watchers = new Map<Chain, Watcher>();
 
   const engine: Engine = {
-    takeRoom: (id, count) => accountOf(id).forCallers().takeRoom(count),
+    takeRoom: (id, wanted) => accountOf(id).forCallers().takeRoom(wanted),
     accept: (transaction) => accountOf(transaction).forCallers().accept(transaction),
     noteUnanswered: (id) => accountOf(id).forCallers().noteUnanswered(),
     whyUnsigned: (id, content) => accountOf(id).forCallers().whyUnsigned(content),

@@ -360,3 +360,62 @@ describe('races of decisions about an approval', () => {
     });
   }
 });
+
+describe('the room for transactions that wait for approvals', () => {
+  let anvil: Anvil;
+  before(async () => {
+    anvil = await startAnvil();
+  });
+  after(() => anvil.stop());
+
+  const toApprove = { toSign: 0, toApprove: 1 };
+  const isFull = { kind: 'rate_limited', reason: 'TOO_MANY_TRANSACTIONS', message: /1000 transactions that wait for approvals/ };
+
+  /** Stores as many transactions that wait for approvals as fit, of which the lane may know. The account has nothing, so all wait. */
+  async function startFull(test: TestContext, options: { readonly isLaneTold: boolean }) {
+    const rig = await startEvmRig(anvil, { folder: await temporaryFolder(), policies: { rules }, fundsWei: 0n });
+    test.after(() => rig.stop());
+    const started: Started = { rig, to: `0x${'7a'.repeat(20)}`, drafts: [] };
+    const id = await send(started, 1_000n);
+    const { transaction } = await rig.view(id);
+    const others = Array.from({ length: 999 }, (_, number) => ({ ...transaction, id: `${id}-${number}` }));
+    await rig.deps.store.commit(others.map((one) => rig.deps.store.change.insertTransaction(one, [])));
+    if (options.isLaneTold) for (const one of others) rig.engine.accept(one);
+    return { started, id };
+  }
+
+  it('is of its own: 1,000 of an account may wait, and others are accepted beside them', async (test) => {
+    const { started, id } = await startFull(test, { isLaneTold: true });
+    const { rig, to } = started;
+    await assert.rejects(send(started, 1_000n), isFull);
+    const small = await send(started, 5n);
+    const replace = (one: string, valueWei: bigint) =>
+      replaceTransaction(rig.deps, rig.relayer, one, wanted({ to, valueWei }), { asker: { apiKeyId: 'shop' } });
+    await assert.rejects(replace(small, 1_000n), isFull, 'content that needs approvals takes their room');
+    await replace(id, 1_001n);
+    await assert.rejects(send(started, 1_000n), isFull, 'it has kept its room');
+    await replace(id, 6n);
+    const next = await send(started, 1_000n);
+    await assert.rejects(send(started, 1_000n), isFull);
+    await rejectTransaction(rig.deps, rig.relayer, next, await by(rig, next, 'alice'));
+    await approve(started, await send(started, 1_000n), 'alice');
+    await assert.rejects(send(started, 1_000n), isFull, 'it waits for a second approval');
+  });
+
+  it('is the same at an instance that does not run the lane', async (test) => {
+    const { rig } = (await startFull(test, { isLaneTold: false })).started;
+    const work = { ...rig.deps, recordRelayerState: () => [], timers: systemTimers, log: silentLog, clock: rig.clock };
+    const remote = createRemoteLane(laneOf(rig.relayer), work, () => rig.relayer);
+    const refusal = await waitFor('the count of what waits', async () => {
+      try {
+        remote.takeRoom(toApprove)();
+        return undefined;
+      } catch (error) {
+        return error;
+      }
+    });
+    assert.ok(refusal instanceof DomainError && isFull.message.test(refusal.message), String(refusal));
+    remote.takeRoom({ toSign: 10_000, toApprove: 0 })();
+    assert.throws(() => remote.takeRoom({ toSign: 10_001, toApprove: 0 }), /10000 transactions that wait to be signed/);
+  });
+});

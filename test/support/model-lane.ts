@@ -94,7 +94,7 @@ export async function startModelLane(
     store: mortal.store,
     directory: createDirectory([{ relayer, chain: connection.chain, signer }]),
     lanes: {
-      takeRoom: (_lane, count) => lane.takeRoom(count),
+      takeRoom: (_lane, wanted) => lane.takeRoom(wanted),
       accept: (transaction) => lane.accept(transaction),
       maxInFlight: () => lane.maxInFlight(),
       noteUnanswered: () => lane.noteUnanswered(),

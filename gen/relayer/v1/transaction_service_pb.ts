@@ -1711,7 +1711,7 @@ export const TransactionService: GenService<{
   /**
    * Accepts a transaction. It is durable when the call returns; the service then prices, signs and broadcasts it.
    * Errors: INVALID_ARGUMENT (body, policy), FAILED_PRECONDITION (`RELAYER_PAUSED`, `RELAYER_DISABLED`), NOT_FOUND (relayer), RESOURCE_EXHAUSTED
-   * (`TOO_MANY_TRANSACTIONS`: 10,000 transactions of the relayer wait to be signed), ALREADY_EXISTS (`EXTERNAL_ID_TAKEN`).
+   * (`TOO_MANY_TRANSACTIONS`: 10,000 transactions of the relayer wait to be signed, or 1,000 for approvals), ALREADY_EXISTS (`EXTERNAL_ID_TAKEN`).
    *
    * @generated from rpc relayer.v1.TransactionService.SendTransaction
    */

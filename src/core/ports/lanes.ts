@@ -25,13 +25,19 @@ export interface Move {
  */
 export type Decide = (current: OpenTransaction) => Promise<Move | null> | Move | null;
 
+/** Room for transactions that are not signed yet. `toApprove`: while they wait for approvals; `toSign`: otherwise. */
+export interface Room {
+  readonly toSign: number;
+  readonly toApprove: number;
+}
+
 /** The lanes. Every change of an open transaction goes through the lane of its account. */
 export interface Lanes {
   /**
-   * Takes room for this number of new transactions until the returned function is called: when they are in the lane, or were not stored.
-   * Throws `rate_limited` TOO_MANY_TRANSACTIONS if more than the maximum would wait to be signed.
+   * Takes room for new transactions until the returned function is called: when they are in the lane, or were not stored. Throws
+   * `rate_limited` TOO_MANY_TRANSACTIONS if more than the maximum would wait to be signed, or for approvals.
    */
-  takeRoom(lane: LaneId, count: number): () => void;
+  takeRoom(lane: LaneId, wanted: Room): () => void;
   /** Takes a stored transaction into its lane; returns at once. */
   accept(transaction: Transaction): void;
   /** Takes note that it is unknown whether a new transaction was stored: the lane looks for it. Returns at once. */

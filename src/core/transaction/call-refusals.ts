@@ -1,6 +1,6 @@
 import { DomainError, type ErrorReason } from '../errors/errors.js';
 import type { Directory } from '../ports/directory.js';
-import type { Lanes } from '../ports/lanes.js';
+import type { Lanes, Room } from '../ports/lanes.js';
 import type { TransactionReads } from '../ports/store/transactions.js';
 import type { Asker } from '../records/judgement.js';
 import { laneOf, type Relayer, requireActive } from '../records/relayer.js';
@@ -40,6 +40,11 @@ export async function refusalsBy(checks: readonly (() => unknown)[]): Promise<re
   return refusals;
 }
 
+/** The room that a transaction needs. */
+function roomOf(approval: object | null): Room {
+  return approval === null ? { toSign: 1, toApprove: 0 } : { toSign: 0, toApprove: 1 };
+}
+
 /**
  * Returns why sending would not accept a transaction, and what the rules say about it; null: they, or other policies, do not allow it.
  * Reserves and claims nothing.
@@ -59,7 +64,7 @@ export async function sendRefusals(
       return ledger.requireRoom(relayer.id, allowed.spends);
     },
     () => requireFreeExternalId(store.read, relayer.id, tags),
-    () => lanes.takeRoom(laneOf(relayer), 1)(),
+    () => lanes.takeRoom(laneOf(relayer), roomOf(allowed?.approval ?? null))(),
   ]);
   return { refusals, allowed };
 }

@@ -11,7 +11,7 @@ import type { Allowed } from './allowed-content.js';
 import { type CallRefusal, refusalsBy, type SendRefusalDeps, sendRefusals } from './call-refusals.js';
 import { findWithAttempts } from './find-transaction.js';
 import { contentToQuote, unrestricted } from './quote-transaction.js';
-import { replacingContent, requireReplaceable, requireReplacementRoom } from './replace-transaction.js';
+import { replacingContent, requireReplaceable, requireReplacementRoom, takeReplacementRoom } from './replace-transaction.js';
 import type { WantedTransaction } from './send-transaction.js';
 
 /*
@@ -62,6 +62,7 @@ export async function checkReplacement(
       allowed = replacingContent(deps.directory.chainOf(relayer), transaction, request, context);
       return requireReplacementRoom(deps, transaction, allowed.spends);
     },
+    () => allowed && takeReplacementRoom(deps.lanes, transaction, allowed.approval)(),
   ]);
   return checkOf(deps, relayer, { refusals, allowed, asker });
 }

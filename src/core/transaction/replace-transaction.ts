@@ -1,12 +1,19 @@
 import { DomainError } from '../errors/errors.js';
 import type { Chain } from '../ports/chain/chain.js';
 import type { ContentRequest, RequestChain, RequestContext } from '../ports/chain/requests.js';
-import type { Move } from '../ports/lanes.js';
+import type { Lanes, Move } from '../ports/lanes.js';
 import type { SpendingReads } from '../ports/store/spending.js';
 import type { SaveResponse } from '../ports/store/stored-responses.js';
 import type { Asker, NeededApproval, Spend } from '../records/judgement.js';
 import { type Relayer, requireActive } from '../records/relayer.js';
-import { type Content, isSigned, type OpenTransaction, type Transaction, type TransactionView } from '../records/transaction.js';
+import {
+  awaitsApproval,
+  type Content,
+  isSigned,
+  type OpenTransaction,
+  type Transaction,
+  type TransactionView,
+} from '../records/transaction.js';
 import { beyondHeld, withContent } from '../rules/reservation.js';
 import type { SpendLedger } from '../rules/spend-ledger.js';
 import { type AllowedContent, allowedContent } from './allowed-content.js';
@@ -90,6 +97,16 @@ export async function requireReplacementRoom(
 }
 
 /**
+ * Takes the room that new content needs if it waits for something else than the content before: for approvals, or to be signed. Throws
+ * `rate_limited` TOO_MANY_TRANSACTIONS. Leave it when the replacement has been committed, or was not.
+ */
+export function takeReplacementRoom(lanes: Pick<Lanes, 'takeRoom'>, transaction: Transaction, needed: NeededApproval | null): () => void {
+  if (isSigned(transaction) || awaitsApproval(transaction) === (needed !== null)) return () => undefined;
+  const { chain, account } = transaction;
+  return lanes.takeRoom({ chain, account }, needed === null ? { toSign: 1, toApprove: 0 } : { toSign: 0, toApprove: 1 });
+}
+
+/**
  * Replaces the content of a waiting transaction. Id and slot stay.
  *
  * An unsigned transaction is changed in place, without a call to a node. Otherwise the new attempt is estimated, priced above all earlier
@@ -125,6 +142,7 @@ export async function replaceTransaction(
     const receivers = receiverKeys(chain, content, relayer.address);
     return { content, validUntilMs: validUntilMs ?? transaction.validUntilMs, approval, receivers, reserve };
   };
+  let leaveRoom = (): void => undefined;
   const mustQueue = ({ transaction }: OpenTransaction) =>
     isSigned(transaction) && transaction.nonce === null && chain.unsequenced?.replacement === 'queue';
 
@@ -132,7 +150,10 @@ export async function replaceTransaction(
   function withoutNodes(current: OpenTransaction): Move | null {
     require(current);
     const { transaction } = current;
-    const { content, validUntilMs, approval, receivers, reserve } = replacementOf(current);
+    const allowed = allowedFor(current);
+    const { content, validUntilMs, approval, receivers, reserve } = replacementOf(current, allowed);
+    leaveRoom();
+    leaveRoom = takeReplacementRoom(deps.lanes, transaction, allowed.approval);
     const move = { writesEvent: true, saveResponse, receivers, reserve };
     if (!isSigned(transaction)) {
       const statusReason = approval === null ? deps.lanes.whyUnsigned(transaction, content) : approvalReason(approval);
@@ -154,7 +175,8 @@ export async function replaceTransaction(
     const seen = await findWithAttempts(deps.store.read, relayer.id, transactionId);
     const { transaction } = seen;
     require(seen);
-    const replaced = !isSigned(transaction) || mustQueue(seen) ? await deps.lanes.move(transaction, withoutNodes) : await outbidBy(seen);
+    const isWithoutNodes = !isSigned(transaction) || mustQueue(seen);
+    const replaced = isWithoutNodes ? await deps.lanes.move(transaction, withoutNodes).finally(() => leaveRoom()) : await outbidBy(seen);
     if (replaced !== null) return viewOf(replaced);
   }
 }

@@ -169,7 +169,8 @@ async function acceptTogether(
 ): Promise<Accepted> {
   const contents = await contentsOf(deps, relayer, wanted, { asker: origin, named });
   const lane = laneOf(relayer);
-  const leaveRoom = deps.lanes.takeRoom(lane, wanted.length);
+  const toApprove = contents.filter(({ approval }) => approval !== null).length;
+  const leaveRoom = deps.lanes.takeRoom(lane, { toSign: wanted.length - toApprove, toApprove });
   try {
     return await store(deps, relayer, contents, { saveResponse, origin, named });
   } finally {

@@ -1,9 +1,15 @@
 import { DomainError } from '../../core/errors/errors.js';
+import type { Room } from '../../core/ports/lanes.js';
 import type { Relayer } from '../../core/records/relayer.js';
 import type { LaneContext } from './lane-context.js';
 
-/** Maximum number of transactions that wait to be signed. */
-export const maxWaiting = 10_000;
+/** Maximum number of transactions that wait to be signed, and need no approval, or have all. */
+export const maxToSign = 10_000;
+/**
+ * Maximum number of transactions that wait for approvals. They have no share in the maximum of the others: people may take days, and a
+ * caller whose content needs approvals must not stop other callers.
+ */
+export const maxToApprove = 1_000;
 
 /**
  * Maximum size of the content and bytes of signed transactions, which stay in memory until they are final. At this size the lane signs
@@ -45,21 +51,28 @@ export function whyNoUnsequenced(lane: LaneContext): string | null {
     : `${maxUnsequencedOpen} transactions of the account are not final; will send when one is`;
 }
 
-/**
- * Makes `Lanes.takeRoom` of a lane. `waitingCount`: how many of its transactions wait to be signed and are stored.
- */
-export function createRoom(relayer: () => Pick<Relayer, 'id'>, waitingCount: () => number): (count: number) => () => void {
-  let beingStored = 0;
-  return (count) => {
-    if (waitingCount() + beingStored + count > maxWaiting) throw noRoom(relayer());
-    beingStored += count;
+/** Makes `Lanes.takeRoom` of a lane. `stored`: how many of its transactions are not signed and are stored. */
+export function createRoom(relayer: () => Pick<Relayer, 'id'>, stored: () => Room): (wanted: Room) => () => void {
+  const beingStored = { toSign: 0, toApprove: 0 };
+  return (wanted) => {
+    const { toSign, toApprove } = stored();
+    if (wanted.toSign > 0 && toSign + beingStored.toSign + wanted.toSign > maxToSign) throw noRoomToSign(relayer());
+    if (wanted.toApprove > 0 && toApprove + beingStored.toApprove + wanted.toApprove > maxToApprove) throw noRoomToApprove(relayer());
+    beingStored.toSign += wanted.toSign;
+    beingStored.toApprove += wanted.toApprove;
     return () => {
-      beingStored -= count;
+      beingStored.toSign -= wanted.toSign;
+      beingStored.toApprove -= wanted.toApprove;
     };
   };
 }
 
-function noRoom({ id }: Pick<Relayer, 'id'>): DomainError {
-  const sentence = `the relayer has ${maxWaiting} transactions that wait to be signed, the maximum; retry later, or cancel some`;
-  return new DomainError('rate_limited', 'TOO_MANY_TRANSACTIONS', sentence, { metadata: { relayer_id: id, limit: String(maxWaiting) } });
+function noRoomToSign({ id }: Pick<Relayer, 'id'>): DomainError {
+  const sentence = `the relayer has ${maxToSign} transactions that wait to be signed, the maximum; retry later, or cancel some`;
+  return new DomainError('rate_limited', 'TOO_MANY_TRANSACTIONS', sentence, { metadata: { relayer_id: id, limit: String(maxToSign) } });
+}
+
+function noRoomToApprove({ id }: Pick<Relayer, 'id'>): DomainError {
+  const sentence = `the relayer has ${maxToApprove} transactions that wait for approvals, the maximum; approve, reject or cancel some, or retry later`;
+  return new DomainError('rate_limited', 'TOO_MANY_TRANSACTIONS', sentence, { metadata: { relayer_id: id, limit: String(maxToApprove) } });
 }

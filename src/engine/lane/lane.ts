@@ -1,6 +1,6 @@
 import type { Head } from '../../core/ports/chain/head.js';
 import type { HeldTransaction } from '../../core/ports/database-state.js';
-import type { Decide } from '../../core/ports/lanes.js';
+import type { Decide, Room } from '../../core/ports/lanes.js';
 import { maxInFlightOf } from '../../core/records/relayer.js';
 import { type Content, isSigned, type LaneId, type OpenTransaction, type Transaction } from '../../core/records/transaction.js';
 import { createPause } from '../../core/work/abort.js';
@@ -36,7 +36,7 @@ export interface Lane {
   /** Reads the open transactions from the store. */
   load(): Promise<void>;
   /** See `Lanes`. */
-  takeRoom(count: number): () => void;
+  takeRoom(wanted: Room): () => void;
   accept(transaction: Transaction): void;
   noteUnanswered(): void;
   /** See `Engine.storeReturned`. */
@@ -172,7 +172,7 @@ export function createLane({ id, deps, chain, relayer, wakeWatcher }: LaneDeps):
       storedFinder.notePosition(await records.load());
       followingElsewhere.wake();
     },
-    takeRoom: createRoom(relayer, transactions.waitingCount),
+    takeRoom: createRoom(relayer, transactions.waitingByNeed),
     accept(transaction) {
       if (transactions.tracked(transaction.id) === undefined) records.put({ transaction, attempts: [] });
       endRest();

@@ -1,3 +1,4 @@
+import type { Room } from '../../core/ports/lanes.js';
 import {
   awaitsApproval,
   type Content,
@@ -47,6 +48,8 @@ export interface OpenTransactions
   /** Not signed yet, oldest first. */
   waiting(): Iterable<Tracked>;
   waitingCount(): number;
+  /** The same, by what they wait for. */
+  waitingByNeed(): Room;
   atNonce(nonce: bigint): OpenTransaction | undefined;
   /** With a nonce, lowest first. */
   slotted(): Iterable<OpenTransaction>;
@@ -87,6 +90,8 @@ export function createOpenTransactions(
 ): OpenTransactions {
   const records = new Map<string, Tracked>();
   const waiting = new Map<string, Tracked>();
+  /** The ids of transactions in `waiting` that wait for approvals. */
+  const awaiting = new Set<string>();
   const slots = createSlotIndex<Tracked>();
   const unsequenced = new Map<string, Tracked>();
   const slotted = () => openOf(slots.walk());
@@ -96,6 +101,7 @@ export function createOpenTransactions(
 
   /** Takes a record out of the index that holds it. */
   function remove(record: Tracked): void {
+    awaiting.delete(record.transaction.id);
     if (waiting.delete(record.transaction.id) || record.open === null) return;
     const { id, nonce } = record.open.transaction;
     if (unsequenced.delete(id)) totals.remove(record.open);
@@ -118,6 +124,11 @@ export function createOpenTransactions(
     } else {
       waiting.set(id, record);
     }
+  }
+
+  function noteNeed({ transaction }: Tracked): void {
+    if (waiting.has(transaction.id) && awaitsApproval(transaction)) awaiting.add(transaction.id);
+    else awaiting.delete(transaction.id);
   }
 
   function drop(id: string): void {
@@ -160,25 +171,10 @@ export function createOpenTransactions(
       }
       const before = records.get(id);
       if (before === undefined) {
-        const record = {
-          open: keptOf(open),
-          transaction: waitingOf(open),
-          notBeforeMs: 0,
-          refusals: 0,
-          isHeldBack: false,
-          forbidden: null,
-          drafting: null,
-          rejected: null,
-          lost: null,
-          unexplained: null,
-          unread: null,
-          undecidedAtHead: null,
-          disputedAtHash: null,
-          looks: null,
-          attempts: new Map(),
-        };
+        const record = newRecord(keptOf(open), waitingOf(open));
         records.set(id, record);
         add(record, open, false);
+        noteNeed(record);
         attempts.noteChange(record);
         return;
       }
@@ -192,11 +188,13 @@ export function createOpenTransactions(
       before.open = keptOf(open);
       before.transaction = waitingOf(open);
       if (!staysWaiting) add(before, open, nonceBefore !== null);
+      noteNeed(before);
       attempts.noteChange(before);
     },
     drop,
     waiting: () => waiting.values(),
     waitingCount: () => waiting.size,
+    waitingByNeed: () => ({ toSign: waiting.size - awaiting.size, toApprove: awaiting.size }),
     atNonce: (nonce) => slots.at(nonce)?.open ?? undefined,
     slotted,
     slottedCount: slots.size,
@@ -245,4 +243,24 @@ function* fromNonce(some: Iterable<OpenTransaction>, least: bigint): Generator<O
 /** Returns the transaction if it stays in memory as a whole: if it is signed, or small. */
 function keptOf(open: OpenTransaction): OpenTransaction | null {
   return isSigned(open.transaction) || textLength(open.transaction.content) <= maxWaitingCharacters ? open : null;
+}
+
+function newRecord(open: Tracked['open'], transaction: Waiting): Tracked {
+  return {
+    open,
+    transaction,
+    notBeforeMs: 0,
+    refusals: 0,
+    isHeldBack: false,
+    forbidden: null,
+    drafting: null,
+    rejected: null,
+    lost: null,
+    unexplained: null,
+    unread: null,
+    undecidedAtHead: null,
+    disputedAtHash: null,
+    looks: null,
+    attempts: new Map(),
+  };
 }

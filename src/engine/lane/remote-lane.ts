@@ -1,4 +1,4 @@
-import type { Decide } from '../../core/ports/lanes.js';
+import type { Decide, Room } from '../../core/ports/lanes.js';
 import { isConflict } from '../../core/ports/store/change.js';
 import type { Relayer } from '../../core/records/relayer.js';
 import { awaitsApproval, isFinal, type LaneId, type OpenTransaction, type Transaction } from '../../core/records/transaction.js';
@@ -6,7 +6,7 @@ import { heldReason, notSignedYet } from '../../core/transaction/lifecycle.js';
 import { viewOf } from '../../core/transaction/transaction-changes.js';
 import { decideAgain } from '../../core/work/decide-again.js';
 import { createOneAtATime } from '../../core/work/one-at-a-time.js';
-import { createRoom, maxWaiting } from './capacity.js';
+import { createRoom, maxToApprove, maxToSign } from './capacity.js';
 import { commitPlanned, waitsFor } from './commit-moves.js';
 import type { LaneWork } from './lane-inputs.js';
 import { whyRelayerSignsNone } from './why-unsigned.js';
@@ -21,7 +21,7 @@ const kept = { ms: 60_000, count: 1_000 };
 
 /** The calls that callers make of a lane whose lease another instance has. */
 export interface RemoteLane {
-  takeRoom(count: number): () => void;
+  takeRoom(wanted: Room): () => void;
   accept(transaction: Transaction): void;
   /** After a rewind, keeps what was accepted lately outside the database, once: the instance with the lease may not have heard of it. */
   keepAccepted(): void;
@@ -38,7 +38,7 @@ export interface RemoteLane {
  */
 export function createRemoteLane(id: LaneId, deps: LaneWork, relayer: () => Relayer): RemoteLane {
   const oneAtATime = createOneAtATime();
-  let waiting = 0;
+  let waiting: Room = { toSign: 0, toApprove: 0 };
   let countedAtMs = Number.NEGATIVE_INFINITY;
   const accepted: { readonly id: string; readonly atMs: number }[] = [];
 
@@ -48,9 +48,11 @@ export function createRemoteLane(id: LaneId, deps: LaneWork, relayer: () => Rela
   function countWaiting(): void {
     if (deps.clock.elapsedMs() - countedAtMs < countForMs) return;
     countedAtMs = deps.clock.elapsedMs();
-    deps.store.read.waitingCount(id, maxWaiting).then(
-      (count) => {
-        waiting = count;
+    const limit = maxToSign + maxToApprove;
+    Promise.all([deps.store.read.waitingCount(id, limit), deps.store.read.waitingApprovals(id, limit)]).then(
+      ([count, approvals]) => {
+        const toApprove = approvals.filter((approval) => awaitsApproval({ approval })).length;
+        waiting = { toSign: count - toApprove, toApprove };
       },
       // The send finds out whether the database works.
       () => undefined,
@@ -75,9 +77,9 @@ export function createRemoteLane(id: LaneId, deps: LaneWork, relayer: () => Rela
     });
 
   return {
-    takeRoom(count) {
+    takeRoom(wanted) {
       countWaiting();
-      return room(count);
+      return room(wanted);
     },
     accept(transaction) {
       const atMs = deps.clock.elapsedMs();

@@ -1,6 +1,7 @@
 import { type Kysely, type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { TransactionChanges, TransactionReads } from '../../core/ports/store/transactions.js';
 import {
+  type Approval,
   type Attempt,
   finalStatuses,
   isFinal,
@@ -10,6 +11,7 @@ import {
   type TransactionStatus,
 } from '../../core/records/transaction.js';
 import { BoundChange, guarded, step } from '../sql/bound-change.js';
+import { exactJson } from '../sql/record-mapping.js';
 import type { Flag, Schema } from '../sql/schema.js';
 import { numbered, paddedToPowerOfTwo, perCount, pick, type Query, statement } from '../sql/statement.js';
 import type { attemptStatements } from './attempts.js';
@@ -31,6 +33,8 @@ import {
   viewFromRow,
   type WrittenRow,
 } from './transaction-rows.js';
+
+const approvalColumn = exactJson('approval');
 
 interface OldestRow {
   readonly id: string;
@@ -199,6 +203,18 @@ export function transactionStatements(db: Kysely<Schema>) {
             .as('waiting'),
         )
         .select((eb) => eb.fn.countAll<number>().as('total')),
+    ),
+
+    waitingApprovals: statement<LaneId & { limit: number }, Pick<TransactionRow, 'approval'>>('transactions_waiting_approvals', (values) =>
+      db
+        .selectFrom('transactions')
+        .select('approval')
+        .where('chain', '=', values.chain)
+        .where('account', '=', values.account)
+        .where(isOpen())
+        .where('status', '=', sql.lit('pending'))
+        .where('approval', 'is not', null)
+        .limit(values.limit),
     ),
 
     /** The open transactions of a lane without their content, oldest first. */
@@ -400,6 +416,10 @@ export function transactionReads(transactions: Statements, query: Query): Transa
       return openFromRows(await query(transactions.byIds(padded.length), numbered('id', padded)));
     },
     waitingCount: async ({ chain, account }, limit) => (await query(transactions.waitingCount, { chain, account, limit }))[0]?.total ?? 0,
+    waitingApprovals: async ({ chain, account }, limit) =>
+      (await query(transactions.waitingApprovals, { chain, account, limit })).flatMap(({ approval }) =>
+        approval === null ? [] : [approvalColumn.read(approval) as Approval],
+      ),
     openSummaries: async ({ chain, account }) =>
       (await query(transactions.openSummaries, { chain, account })).map(({ id, relayer_id, status, intent, revision }) => ({
         id,

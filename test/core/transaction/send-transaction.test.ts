@@ -131,7 +131,7 @@ describe('send together', () => {
     );
     assert.deepEqual(saved, [views, []], 'the lane gets them only after the commit');
     assert.deepEqual(rig.told, ['accepted new 1', 'accepted new 2', 'left room']);
-    assert.deepEqual(asked, [[sampleLane, 2]]);
+    assert.deepEqual(asked, [[sampleLane, { toSign: 2, toApprove: 0 }]]);
     assert.deepEqual(
       rig.events,
       views.map(({ transaction }) => transaction),

@@ -1,4 +1,4 @@
-import type { LaneId, OpenTransaction, Transaction, TransactionStatus, TransactionView } from '../../records/transaction.js';
+import type { Approval, LaneId, OpenTransaction, Transaction, TransactionStatus, TransactionView } from '../../records/transaction.js';
 import type { Change } from './change.js';
 import type { PageOf, PageQuery } from './page.js';
 
@@ -63,6 +63,8 @@ export interface TransactionReads {
   transactionsById(ids: readonly string[]): Promise<readonly OpenTransaction[]>;
   /** The number of a lane's `pending` transactions, counted up to `limit`. */
   waitingCount(lane: LaneId, limit: number): Promise<number>;
+  /** The approvals that a lane's `pending` transactions have needed, of at most `limit` of them. */
+  waitingApprovals(lane: LaneId, limit: number): Promise<readonly Approval[]>;
   /** All open transactions of a lane without their content, oldest first by acceptance. */
   openSummaries(lane: LaneId): Promise<readonly Pick<Transaction, 'id' | 'relayerId' | 'status' | 'intent' | 'revision'>[]>;
   /** Lanes that have open transactions. */
