@@ -64,6 +64,13 @@ export function viewsOf(world: ConsoleWorld): readonly ConsoleView[] {
       loaded: (page) => page.getByRole('textbox', { name: 'Name' }),
       isForReaders: false,
     },
+    {
+      pattern: '/approvals',
+      name: 'approvals',
+      location: '#/approvals',
+      loaded: (page) => page.getByText('Nothing waits for approvals.'),
+      isForReaders: true,
+    },
     { pattern: '/webhooks', name: 'webhooks', location: '#/webhooks', loaded: row(/bookkeeping/), isForReaders: false },
     {
       pattern: '/webhooks/:notificationId',

@@ -60,6 +60,7 @@ export function may(scope: ApiKeyScope): boolean {
 export const scopes = {
   read: ApiKeyScope.TRANSACTIONS_READ,
   write: ApiKeyScope.TRANSACTIONS_WRITE,
+  approve: ApiKeyScope.TRANSACTIONS_APPROVE,
   sign: ApiKeyScope.SIGN,
   notifications: ApiKeyScope.NOTIFICATIONS,
   admin: ApiKeyScope.ADMIN,

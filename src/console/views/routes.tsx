@@ -3,6 +3,7 @@ import type { ApiKeyScope } from '../../../gen/relayer/v1/api_key_service_pb.js'
 import { Empty } from '../parts/failure-note.js';
 import { PageTitle } from '../parts/page-title.js';
 import { scopes } from '../service/session.js';
+import { ApprovalsView } from './approvals.js';
 import { InstancesView } from './instances.js';
 import { KeysView } from './keys.js';
 import { LaneView } from './lane.js';
@@ -40,6 +41,7 @@ export const routes: readonly Route[] = [
   { pattern: '/relayers/:relayerId/send', scope: scopes.write, view: SendView },
   { pattern: '/relayers/:relayerId/sign', scope: scopes.sign, view: SignView },
   { pattern: '/relayers/:relayerId/settings', scope: scopes.admin, view: RelayerSettingsView },
+  { pattern: '/approvals', scope: scopes.read, nav: 'Approvals', view: ApprovalsView },
   { pattern: '/webhooks', scope: scopes.notifications, nav: 'Webhooks', view: WebhooksView },
   { pattern: '/webhooks/:notificationId', scope: scopes.notifications, view: WebhookView },
   { pattern: '/networks', scope: scopes.admin, nav: 'Networks', view: NetworksView },

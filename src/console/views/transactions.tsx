@@ -259,7 +259,8 @@ function numberCell({ network }: Transaction) {
   return network.case === 'stellar' ? (network.value.sequenceNumber ?? <span class="quiet">–</span>) : null;
 }
 
-function receiverCell({ network, hash }: Transaction) {
+/** The receiver on an EVM network, or the hash. */
+export function receiverCell({ network, hash }: Transaction) {
   if (network.case === 'evm') {
     return network.value.to === undefined ? (
       <span class="quiet">creates a contract</span>
@@ -270,6 +271,7 @@ function receiverCell({ network, hash }: Transaction) {
   return hash === undefined ? <span class="quiet">not signed yet</span> : <Hash value={hash} what={hashWordOf({ network })} />;
 }
 
-function valueCell({ network }: Transaction, coin: Coin) {
+/** The value on an EVM network. */
+export function valueCell({ network }: Transaction, coin: Coin) {
   return network.case === 'evm' ? <Amount value={network.value.value} {...coin} /> : null;
 }
