@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { Account, Asset, MuxedAccount, Operation, TransactionBuilder } from '@stellar/stellar-sdk';
+import { Account, Asset, MuxedAccount, Operation, TransactionBuilder, xdr } from '@stellar/stellar-sdk';
 import { rest, rpcCallers } from '../support/callers.js';
 import { paymentBody, type StellarService, startStellarService } from '../support/network-service.js';
 import { ruleExamples } from '../support/rule-examples.js';
@@ -47,6 +47,20 @@ describe('spending rules of a Stellar relayer', () => {
       assert.deepEqual(relayer.stellar.rules[0]?.assets, rule.assets);
       caller.close();
     }
+  });
+
+  it('the record of what waits for approvals shows what it does, and no other record does', async () => {
+    await setRules([{ id: 'asked', effect: 'approve', to: [bob?.address], max_value: 100 }]);
+    const sent = await send({ ...paymentBody(String(bob?.address), 7n), memo: { type: 'text', value: 'invoice 42' } });
+    assert.equal(sent.status, 200, sent.text);
+    const { operations_xdr: operations, memo_xdr: memo } = sent.body.data;
+    const [shown] = operations.map((text: string) => Operation.fromXDRObject(xdr.Operation.fromXdr(text, 'base64')));
+    assert.deepEqual([operations.length, shown.type, shown.destination, shown.amount], [1, 'payment', bob?.address, '0.0000007']);
+    assert.match(Buffer.from(memo, 'base64').toString('latin1'), /invoice 42/);
+    await setRules(null);
+    const free = (await pay(1n)).body.data;
+    assert.deepEqual([free.operations_xdr, free.memo_xdr, free.envelope_xdr], [undefined, undefined, undefined]);
+    assert.equal((await rest(rig.service.baseUrl, 'DELETE', `${path()}/transactions/${sent.body.data.id}`)).status, 200);
   });
 
   it('each operation of a transaction must be allowed, in every form in which a body can pay', async () => {

@@ -58,6 +58,10 @@ export function TransactionContent({ transaction, coin }: { readonly transaction
             )}
           </dl>
         )}
+        {network.case === 'stellar' &&
+          [...network.value.operationsXdr, network.value.envelopeXdr].map(
+            (text, index) => text !== undefined && <CodeBlock key={index} label={`Operation ${index + 1}, XDR`} text={text} />,
+          )}
         {network.case === 'solana' && (
           <>
             {network.value.instructions.length > 0 && (

@@ -16,10 +16,10 @@ import { waitFor } from '../../support/wait-for.js';
 const visibleWithinMs = 3_000;
 
 /** Script and style together, compressed. */
-const maxBundleBytes = 120 * 1024;
+const maxBundleBytes = 130_000;
 
 describe('the console: its files', { skip: skipWithoutChromium }, () => {
-  it('the console: script and style have at most 120 KB compressed', (test) => {
+  it('the console: script and style have at most 130,000 bytes compressed', (test) => {
     const sizes = ['console.js', 'console.css'].map((name) => gzipSync(readFileSync(`dist/console/${name}`)).length);
     const total = sizes.reduce((sum, size) => sum + size, 0);
     test.diagnostic(`script and style: ${sizes.map((size) => (size / 1024).toFixed(1)).join(' and ')} KB compressed`);

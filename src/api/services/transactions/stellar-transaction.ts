@@ -1,4 +1,4 @@
-import { create, type Message } from '@bufbuild/protobuf';
+import { create, type Message, type MessageInitShape } from '@bufbuild/protobuf';
 import { isReflectList, isReflectMessage, type ReflectMessage, type ReflectMessageGet, reflect } from '@bufbuild/protobuf/reflect';
 import {
   type AssetSpec,
@@ -24,6 +24,7 @@ import {
   maxValueDepth,
   type StellarAsset,
   type StellarAuth,
+  type StellarContent,
   type StellarContractSource,
   type StellarField,
   type StellarFields,
@@ -63,7 +64,14 @@ export function protoOfStellarTransaction({ transaction, shown }: TransactionVie
     ...presentAmount('fee', facts?.feePaid ?? says?.bid.feeStroops ?? null),
     ...presentAmount('sequenceNumber', says?.sequence ?? null),
     ...present('transactionResultXdr', facts?.returnValueXdr ?? null),
+    ...(transaction.approval === null ? {} : approvedContent(content)),
   });
+}
+
+/** What keys that approve content decide about: it is in no attempt yet. */
+function approvedContent(content: StellarContent): MessageInitShape<typeof StellarTransactionSchema> {
+  if (content.kind === 'fee_bump') return { envelopeXdr: content.envelope };
+  return { operationsXdr: [...content.operations], memoXdr: content.memo };
 }
 
 /** The Stellar part of an attempt's record. */

@@ -226,7 +226,11 @@ export function viewedTransaction(record: Transaction, view: RecordView): Transa
   if (view !== RecordView.BASIC) return record;
   const { network } = record;
   if (network.case === 'evm') leaveOutData(network.value);
-  if (network.case === 'stellar') network.value.transactionResultXdr = undefined;
+  if (network.case === 'stellar') {
+    network.value.transactionResultXdr = undefined;
+    network.value.operationsXdr = [];
+    network.value.envelopeXdr = undefined;
+  }
   if (network.case === 'solana') {
     network.value.transaction = undefined;
     network.value.instructions = [];
