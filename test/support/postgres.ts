@@ -31,7 +31,7 @@ async function freePort(): Promise<number> {
 }
 
 /** Starts a real PostgreSQL in a new folder. As root, it first creates the system user `postgres`. */
-export async function startPostgres(): Promise<TestPostgres> {
+export async function startPostgres(tries = 3): Promise<TestPostgres> {
   const port = await freePort();
   const output: string[] = [];
   const databaseDir = await mkdtemp(join(tmpdir(), 'relayer-postgres-'));
@@ -58,6 +58,11 @@ export async function startPostgres(): Promise<TestPostgres> {
     await server.initialise();
     await server.start();
   } catch (cause) {
+    // Another process may have taken the port between.
+    if (tries > 1 && output.join('').includes('Address already in use')) {
+      await rm(databaseDir, { recursive: true, force: true });
+      return startPostgres(tries - 1);
+    }
     throw new Error(`PostgreSQL does not start: ${output.join('')}`, { cause });
   }
   let databases = 0;

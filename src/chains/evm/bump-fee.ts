@@ -37,7 +37,7 @@ export async function bumpFee(
   const bounded = await withinCeiling(deps.maxFeeWei, { price, gasLimit, outbids, isFiller, market: deps.market });
   if ('refused' in bounded) return bounded;
   const unpublished = { network: 'evm', to, valueWei, data, ...(call && { call }), gasLimit, price: bounded } as const;
-  const costs = isFiller ? fillerCosts(content) : boundedCosts(content, policies.rules, request.approvals ?? 0);
+  const costs = isFiller ? fillerCosts(content, policies.rules) : boundedCosts(content, policies.rules, request.approvals ?? 0);
   // An L1 fee that no node reports now is not 0.
   const published = withPublishingFee(deps, unpublished, { ...costs, outbids, isFiller, isCallers: false, liveFeeWei: publishingFeeWei });
   // Other transactions must not wait for the contract that reports it.

@@ -93,10 +93,10 @@ interface BoundedCosts {
   readonly boundValueWei: bigint;
 }
 
-/** The bound of content; of a self-transfer, what its slot's content was allowed, at any rules of now: a slot must become free. */
+/** The bound of content. A self-transfer has the bound of its slot. */
 function costsOf({ content, insteadOf, approvals = 0 }: DraftRequest, { rules }: EvmPolicies): BoundedCosts {
   if (content !== 'filler') return boundedCosts(onNetwork('evm', content), rules, approvals);
-  return insteadOf === undefined ? { bound: null, boundValueWei: 0n } : fillerCosts(onNetwork('evm', insteadOf));
+  return insteadOf === undefined ? { bound: null, boundValueWei: 0n } : fillerCosts(onNetwork('evm', insteadOf), rules);
 }
 
 /** See `costBoundOf`. */
@@ -104,9 +104,14 @@ export function boundedCosts(content: EvmContent, rules: EvmPolicies['rules'], a
   return { bound: costBoundOf(rules, content, approvals > 0 ? 'approved' : null), boundValueWei: content.valueWei };
 }
 
-/** The bound of a self-transfer in the slot of content. */
-export function fillerCosts({ maxCost, valueWei }: EvmContent): BoundedCosts {
-  return { bound: maxCost ?? null, boundValueWei: valueWei };
+/**
+ * The bound of a self-transfer in the slot of content, which has no value: otherwise a caller could choose one with which the slot can
+ * never be freed. Rules of now only raise it: an operator frees a slot by a higher maximum, or without the rule.
+ */
+export function fillerCosts({ maxCost }: EvmContent, rules: EvmPolicies['rules']): BoundedCosts {
+  const now = rules?.find(({ id }) => id === maxCost?.ruleId)?.maxCostWei ?? null;
+  const bound = maxCost === undefined || now === null ? null : { ...maxCost, maxWei: max(maxCost.maxWei, now) };
+  return { bound, boundValueWei: 0n };
 }
 
 /** How often a price is lowered again because its own L1 fee is higher. */

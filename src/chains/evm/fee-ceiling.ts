@@ -1,7 +1,7 @@
 import { highestToFree } from '../../core/fees/choose-price.js';
 import { highestSlotFee, loweredTo, maxCostPerGasWei, reaches, selfTransferGas } from '../../core/fees/price.js';
 import type { Refusal } from '../../core/ports/chain/drafts.js';
-import { min } from '../../core/records/bigints.js';
+import { max, min } from '../../core/records/bigints.js';
 import type { EvmPrice } from '../../core/records/evm.js';
 import type { EvmNetwork } from '../../core/records/network.js';
 import type { CostBound } from '../../core/records/spending-rule.js';
@@ -66,7 +66,6 @@ async function atMost(mostWei: bigint, { price, outbids, market }: ChosenPrice):
 
 /** What an attempt costs beside its gas. */
 export interface CostedPrice extends ChosenPrice {
-  /** The value of the content, also if a self-transfer takes its slot. */
   readonly valueWei: bigint;
   readonly publishingFeeWei: bigint;
   /** The caller's own price, which is never lowered. */
@@ -74,28 +73,35 @@ export interface CostedPrice extends ChosenPrice {
 }
 
 /**
- * Lowers a price as `withinCeiling` does, so that the attempt never costs more than a rule allows. Content leaves room for a self-transfer
- * that outbids it: that may cost no more than its fee, since limits count it in its place. Null: there is no bound.
+ * Lowers a price as `withinCeiling` does, so that the attempt never costs more than a rule allows. Before content takes a slot, its fees
+ * leave room for a self-transfer that outbids it and that the next block takes, at any bid of a caller. Null: there is no bound.
  */
 export async function withinMaxCost(bound: CostBound | null, chosen: CostedPrice): Promise<EvmPrice | Refusal> {
   if (bound === null) return chosen.price;
   const { price, gasLimit, outbids, isFiller, isCallers, valueWei, publishingFeeWei } = chosen;
   const feesWei = bound.maxWei - valueWei - publishingFeeWei;
+  const freeWei = isFiller || outbids.length > 0 ? 0n : selfTransferGas * (await perGasToFree(chosen));
   const mostWei = isFiller ? feesWei / gasLimit : min(feesWei / gasLimit, outbiddableUpTo(feesWei / selfTransferGas));
-  const neededWei = isFiller ? gasLimit * maxCostPerGasWei(price) : highestSlotFee(gasLimit, price);
+  const neededWei = isFiller ? gasLimit * maxCostPerGasWei(price) : max(highestSlotFee(gasLimit, price), freeWei);
   if (neededWei <= feesWei) return price;
-  const lowered = isCallers || mostWei <= 0n ? null : await atMost(mostWei, chosen);
+  const lowered = isCallers || mostWei <= 0n || freeWei > feesWei ? null : await atMost(mostWei, chosen);
   if (lowered !== null) return lowered;
-  const costWei = (isFiller ? 0n : valueWei) + neededWei + publishingFeeWei;
-  const allowed = isFiller
-    ? `the rule ${bound.ruleId} leaves ${bound.maxWei - valueWei} wei of its max_cost for fees`
-    : `max_cost of the rule ${bound.ruleId} is ${bound.maxWei} wei`;
+  const costWei = valueWei + neededWei + publishingFeeWei;
+  const allowed = `max_cost of the rule ${bound.ruleId} is ${bound.maxWei} wei`;
   const sentence = isFiller
     ? `a self-transfer may cost ${costWei} wei at this price, and ${allowed}; it can be sent when the price falls`
     : outbids.length === 0
-      ? `waiting: the transaction may cost ${costWei} wei, and ${allowed}; will send when the price falls`
+      ? `waiting: the transaction${neededWei === freeWei ? ', or what frees its slot,' : ''} may cost ${costWei} wei, and ${allowed}; will send when the price falls`
       : `a replacement may cost ${costWei} wei, and ${allowed}; the current attempt stays live`;
   return { refused: 'above_max_cost', sentence, lasting: false, ruleId: bound.ruleId };
+}
+
+/** What the next block takes for a self-transfer, per gas. */
+async function perGasToFree({ price: { kind }, market }: ChosenPrice): Promise<bigint> {
+  const baseFeeWei = (await market.baseFeeWei()) ?? 0n;
+  if (kind === 'legacy' && baseFeeWei > 0n) return baseFeeWei;
+  const price = await market.priceToFree(kind);
+  return price.kind === 'legacy' ? price.gasPriceWei : baseFeeWei + price.maxPriorityFeePerGasWei;
 }
 
 /** The highest price per gas that one of `mostWei` outbids: see `minimumReplacement`. */

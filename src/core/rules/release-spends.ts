@@ -82,7 +82,10 @@ function spentBy({ status, failureReason, minedVersion, feePaid, reserved }: End
   const isPaid = status === 'confirmed';
   // Without a mined attempt nothing has cost a fee.
   if (!isPaid && minedVersion === null) return [];
-  return spendsOf(reserved, minedVersion).flatMap((spend) => {
+  const spends = spendsOf(reserved, minedVersion);
+  // Its fees, too, are then among what is held.
+  if (spends === null) return reserved.held;
+  return spends.flatMap((spend) => {
     const { onSuccess } = spend;
     if (onSuccess === undefined) return isPaid ? spend : [];
     return feePaid === null ? spend : { ...spend, amount: feePaid + (isPaid ? onSuccess : 0n) };

@@ -38,9 +38,9 @@ export function withContent(before: Reservation | undefined, next: ContentSpends
   return { held: [...held, ...more.map(whole)], contents: [...earlier, next].slice(-maxContents) };
 }
 
-/** Returns what the content of an attempt spends, all that is held if that is not known. */
-export function spendsOf({ held, contents }: Reservation, version: number | null): readonly ReservedSpend[] {
-  return contents.findLast(({ fromVersion }) => version !== null && fromVersion <= version)?.spends ?? held;
+/** Returns what the content of an attempt spends; null: that is not known. */
+export function spendsOf({ contents }: Reservation, version: number | null): readonly ReservedSpend[] | null {
+  return contents.findLast(({ fromVersion }) => version !== null && fromVersion <= version)?.spends ?? null;
 }
 
 /** Returns how much is held in a window. */

@@ -52,7 +52,7 @@ const isRefused = (draft: EvmDraft | Refusal): draft is Refusal => 'refused' in 
 async function drafted(
   chain: ReturnType<typeof openChain>['chain'],
   content: Partial<EvmContent> | 'filler',
-  changes: Partial<DraftRequest> & { rules?: readonly EvmRule[] } = {},
+  changes: Partial<DraftRequest> & { rules?: readonly EvmRule[] | null } = {},
 ): Promise<EvmDraft | Refusal> {
   const { rules = null, ...rest } = changes;
   const policies = evmPolicies({ rules });
@@ -65,7 +65,7 @@ describe('max_cost', () => {
     let lowered = 0;
     await fc.assert(
       fc.asyncProperty(
-        fc.record({ max: fc.bigInt({ min: 1n, max: 2n ** 128n }), small: fc.boolean(), isFiller: fc.boolean(), isCallers: fc.boolean() }),
+        fc.record({ max: fc.bigInt({ min: 1n, max: 2n ** 128n }), small: fc.boolean(), isCallers: fc.boolean() }),
         fc.record({
           price: wei,
           base: wei,
@@ -73,7 +73,7 @@ describe('max_cost', () => {
           live: fc.option(wei),
         }),
         fc.record({ value: fc.oneof(wei, fc.constant(2n ** 128n - 1n)), l1: wei, kind: fc.constantFrom(legacy, eip1559) }),
-        async ({ max, small, isFiller, isCallers }, { price, base, gas, live }, { value, l1, kind }) => {
+        async ({ max, small, isCallers }, { price, base, gas, live }, { value, l1, kind }) => {
           const maxWei = small ? value + l1 + (max % 10n ** 16n) : max;
           const outbids = live === null ? [] : [attemptAt(kind(live))];
           const market = {
@@ -81,14 +81,24 @@ describe('max_cost', () => {
             highestBaseFeeWei: async () => base,
             priceToFree: async () => kind(price),
           };
-          const chosen = { price: kind(price), gasLimit: gas, outbids, isFiller, isCallers, market, valueWei: value, publishingFeeWei: l1 };
+          const chosen = {
+            price: kind(price),
+            gasLimit: gas,
+            outbids,
+            isFiller: false,
+            isCallers,
+            market,
+            valueWei: value,
+            publishingFeeWei: l1,
+          };
           const found = await withinMaxCost(boundOf(maxWei), chosen);
           if ('refused' in found) {
             assert.equal(found.refused, 'above_max_cost');
             assert.match(found.sentence, /the rule teams/);
             const own = gas * price;
             const outbidding = 23_100n * stepOver(price);
-            const needed = value + l1 + (own > outbidding || isFiller ? own : outbidding);
+            const freeing = live === null ? 23_100n * (kind === legacy && base === 0n ? price : base) : 0n;
+            const needed = value + l1 + [outbidding, freeing].reduce((most, one) => (one > most ? one : most), own);
             assert.ok(needed > maxWei, 'refused although it fits');
             return;
           }
@@ -96,7 +106,9 @@ describe('max_cost', () => {
           assert.ok(highest(found) <= price);
           assert.ok(!isCallers || highest(found) === price, "the caller's own price is never lowered");
           assert.ok(value + gas * highest(found) + l1 <= maxWei);
-          if (!isFiller) assert.ok(value + 23_100n * stepOver(highest(found)) + l1 <= maxWei);
+          assert.ok(value + 23_100n * stepOver(highest(found)) + l1 <= maxWei);
+          if (live === null)
+            assert.ok(value + 23_100n * (kind === legacy && base === 0n ? price : base) + l1 <= maxWei, 'its slot can be freed');
           if (live !== null && highest(found) < price) assert.ok(highest(found) >= stepOver(live));
         },
       ),
@@ -208,31 +220,51 @@ describe('max_cost', () => {
     assert.ok(isRefused(await bump(evmContent(), [{ ...rule, maxCostWei: below }])), 'rules of now');
   });
 
-  it('a self-transfer costs no more than the fees that its slot was allowed, whatever rules say now', async (test) => {
+  it('a self-transfer costs at most what its slot was allowed, whatever its value was; rules of now only raise that', async (test) => {
     const { chain } = openChain(test, [node.url]);
     await chain.head();
     const live = await signedAttempt(chain, 0n, { gasLimit: 23_100n, price: eip1559(11n * gwei, gwei / 10n) });
     const least = 23_100n * stepOver(11n * gwei);
-    const insteadOf = evmContent({ valueWei: 5n, maxCost: boundOf(5n + least) });
-    const forbidding = [{ ...rule, maxCostWei: 1n }];
-    const filler = await drafted(chain, 'filler', { outbids: [live], insteadOf, rules: forbidding });
+    const teams = (maxCostWei: bigint | null) => [{ ...rule, id: 'teams', maxCostWei }];
+    const insteadOf = (maxWei: bigint) => evmContent({ valueWei: maxWei - 5n, maxCost: boundOf(maxWei) });
+    const fillerIn = (maxWei: bigint, rules: readonly EvmRule[] | null) =>
+      drafted(chain, 'filler', { outbids: [live], insteadOf: insteadOf(maxWei), rules });
+    const filler = await fillerIn(least, teams(1n));
     assert.ok(!isRefused(filler) && maxCost(filler) <= least);
-    const refused = await drafted(chain, 'filler', {
-      outbids: [live],
-      insteadOf: evmContent({ valueWei: 6n, maxCost: boundOf(5n + least) }),
-    });
-    assert.ok(isRefused(refused) && refused.refused === 'above_max_cost', 'its value is not for fees');
-    const gap = await drafted(chain, 'filler', { outbids: [live], rules: forbidding });
-    assert.ok(!isRefused(gap), 'what fills a gap is in the slot of no rule');
+    const refused = await fillerIn(least - 1n, teams(1n));
+    assert.ok(isRefused(refused) && refused.refused === 'above_max_cost');
+    for (const rules of [null, [], teams(null), teams(least)])
+      assert.ok(!isRefused(await fillerIn(least - 1n, rules)), 'an operator frees the slot');
+    assert.ok(
+      !isRefused(await drafted(chain, 'filler', { outbids: [live], rules: teams(1n) })),
+      'what fills a gap is in the slot of no rule',
+    );
     const slot = { ...live, purpose: 'cancel' as const };
     const bumped = await chain.sequence.bumpFee({
-      relayer: evmRelayer(live.account),
-      content: insteadOf,
+      relayer: evmRelayer(live.account, { rules: teams(1n) }),
+      content: insteadOf(least),
       live: slot,
       outbids: [slot],
       reason: 'demanded',
     });
     assert.ok(!isRefused(bumped) && bumped.gasLimit * highest(bumped.price) <= least);
+  });
+
+  it('content takes a slot only if the slot could be freed at the price of now within the maximum, whatever the caller bids', async (test) => {
+    const { chain } = openChain(test, [node.url]);
+    await chain.head();
+    const maxCost = boundOf(10n ** 16n);
+    for (const pricing of [legacy(1n), eip1559(1n, 1n), { kind: 'speed', speed: 'safeLow' }] as const) {
+      const content = { gasLimit: 21_000n, maxCost, pricing };
+      const refused = await drafted(chain, { ...content, valueWei: maxCost.maxWei - 23_100n * 8n * gwei });
+      assert.ok(isRefused(refused) && refused.refused === 'above_max_cost', pricing.kind);
+      assert.match(
+        refused.sentence,
+        /^waiting: the transaction(?:, or what frees its slot,)? may cost \d+ wei, and max_cost of the rule teams is/,
+      );
+      const taken = await drafted(chain, { ...content, valueWei: maxCost.maxWei - 23_100n * 100n * gwei });
+      assert.ok(!isRefused(taken), isRefused(taken) ? taken.sentence : '');
+    }
   });
 
   it('the L1 fee of a rollup counts, and content waits while no node says it', async (test) => {
@@ -263,7 +295,10 @@ describe('max_cost', () => {
     });
     assert.ok(isRefused(bumped) && bumped.sentence === 'its L1 fee is unknown; the current attempt stays live');
     assert.ok(!isRefused(await drafted(chain, unbounded)));
-    const filler = await drafted(chain, 'filler', { insteadOf: evmContent({ maxCost: boundOf(10n ** 18n) }) });
+    const filler = await drafted(chain, 'filler', {
+      insteadOf: evmContent({ maxCost: boundOf(10n ** 18n) }),
+      rules: [{ ...rule, id: 'teams', maxCostWei: 1n }],
+    });
     assert.ok(!isRefused(filler), 'a slot becomes free');
   });
 });

@@ -135,7 +135,9 @@ describe('the release of what ended transactions have not spent', () => {
     ];
     const held = [{ window: 'cost', amount: 100n }];
     const winners = [1, 2, 3, 4] as const;
-    const window = { windowMs: 60_000, open: 400n, spent: [] };
+    const window = { windowMs: 60_000, open: 600n, spent: [] };
+    // So many contents came later that the one of the mined attempt is not known any more.
+    const later = [{ fromVersion: 2, spends: [{ window: 'cost', amount: 100n, onSuccess: 30n }] }];
     await store.commit([
       change.storeSpendWindow({ relayerId: 'relayer-1', name: 'cost', version: '1', window }, null),
       ...winners.flatMap((version) => {
@@ -146,10 +148,19 @@ describe('the release of what ended transactions have not spent', () => {
           change.insertReservation(`t${version}`, { held, contents }),
         ];
       }),
+      ...(['confirmed', 'failed'] as const).flatMap((status) => {
+        const facts = { gasUsed: null, feePaid: 5n, returnValueXdr: null };
+        const mined = { version: 1, blockNumber: 1n, blockHash: `0x${'ab'.repeat(32)}`, succeeded: status === 'confirmed', facts };
+        const failureReason = status === 'failed' ? ('reverted' as const) : null;
+        return [
+          change.insertTransaction(aTransaction({ id: status, status, failureReason, mined })),
+          change.insertReservation(status, { held, contents: later }),
+        ];
+      }),
     ]);
     await releaseSpends({ store, ids: systemIds, clock: { nowMs: () => 7_500 } });
     const [stored] = await read.spendWindows('relayer-1', ['cost']);
-    assert.deepEqual(stored?.window, { ...window, open: 0n, spent: [{ index: 7, amount: 35n + 35n + 25n }] });
+    assert.deepEqual(stored?.window, { ...window, open: 0n, spent: [{ index: 7, amount: 35n + 35n + 25n + 100n + 100n }] });
   });
 
   it('of replaced content, what its winner pays counts alone, in the window of its caller', async (test) => {
