@@ -177,6 +177,8 @@ export function createMembers(deps: MembersDeps): Members {
     note: shares.note,
     remove: (kind, key) => rounds.between(() => shares.remove(kind, key)),
     async stop() {
+      // What this instance has found is in no row before it has joined again, and no other instance finds it.
+      if (hold.rewind() !== null && hold.unrecordedRewind() !== null && rounds.isStarted()) await rounds.next();
       await rounds.stop();
       // No instance counts on this one any more.
       await setState(seen.me(), 'draining').catch(() => undefined);
