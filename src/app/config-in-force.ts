@@ -52,7 +52,8 @@ export async function configInForce(
   }
   if (problems.length > 0) throw new ConfigError(problems);
 
-  await forgetDeleted(store, [...goneFrom(config.signers, stored.signer), ...goneFrom(config.relayers, stored.relayer)]);
+  const gone = [...goneFrom(config.signers, stored.signer), ...goneFrom(config.relayers, stored.relayer)];
+  await forgetDeleted(store, gone, deletedAndLocked(config.relayers, stored.relayer));
   return {
     wanted,
     all,
@@ -96,9 +97,18 @@ function goneFrom(entries: readonly { readonly id: string }[], definitions: read
   return definitions.filter(({ id, content }) => content === null && !entries.some((entry) => entry.id === id));
 }
 
-/** Forgets deleted entries: one that is added to the file again is new. */
-async function forgetDeleted({ change, commit }: Deps['store'], gone: readonly Definition[]): Promise<void> {
-  if (gone.length === 0) return;
-  const reopened = gone.flatMap(({ kind, id }) => (kind === 'relayer' ? [change.reopenRelayer(id)] : []));
-  await commit([...gone.map((definition) => change.deleteDefinition(definition)), ...reopened]);
+/** The relayers that the API deleted before the file locked their policies: they follow the file again. */
+function deletedAndLocked(entries: LoadedConfig['relayers'], definitions: readonly Definition[]): readonly Definition[] {
+  const locked = new Set(entries.flatMap(({ id, policiesLocked }) => (policiesLocked ? [id] : [])));
+  return definitions.filter(({ id, content }) => content === null && locked.has(id));
+}
+
+/** Forgets deleted entries: one that is added to the file again is new. Those that work again take transactions again. */
+async function forgetDeleted(
+  { change, commit }: Deps['store'],
+  gone: readonly Definition[],
+  working: readonly Definition[],
+): Promise<void> {
+  const reopened = [...gone, ...working].flatMap(({ kind, id }) => (kind === 'relayer' ? [change.reopenRelayer(id)] : []));
+  if (gone.length + reopened.length > 0) await commit([...gone.map((definition) => change.deleteDefinition(definition)), ...reopened]);
 }

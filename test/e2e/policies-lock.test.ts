@@ -113,6 +113,8 @@ describe('locked policies', () => {
     assert.equal((await call('DELETE', path)).status, 200);
     await restart(lock(true));
     assert.deepEqual((await relayer()).policies.rules, strict);
+    const sent = await call('POST', `${path}/transactions`, { to: `0x${'12'.repeat(20)}`, value: 1 });
+    assert.equal(sent.status, 200, sent.text);
   });
 
   it('with a key of Solana, no relayer of another cluster is created or changed, since its messages name no cluster', async (test) => {
