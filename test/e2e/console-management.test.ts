@@ -240,6 +240,7 @@ describe('console: transactions, webhooks and management', { skip: skipWithoutCh
     assert.deepEqual(await reader.getByRole('navigation', { name: 'Console' }).getByRole('link').allTextContents(), [
       'Overview',
       'Relayers',
+      'Approvals',
       'API reference ',
     ]);
     await reader.evaluate(() => {
