@@ -103,7 +103,7 @@ function deletedAndLocked(entries: LoadedConfig['relayers'], definitions: readon
   return definitions.filter(({ id, content }) => content === null && locked.has(id));
 }
 
-/** Forgets deleted entries: one that is added to the file again is new. Those that work again take transactions again. */
+/** Forgets deleted entries: one that is added to the file again is new. A relayer that works again takes transactions. */
 async function forgetDeleted(
   { change, commit }: Deps['store'],
   gone: readonly Definition[],
