@@ -41,6 +41,7 @@ async function startSlow(test: TestContext, { urls, blockMs, atStartMs = 5 }: Sl
       },
       stranger: () => assert.fail('no node shows foreign transactions'),
       refusedBid: () => undefined,
+      showedNonce: () => undefined,
     }),
   );
   const accountOf = (address: string) => ledger.head().accounts.get(address) ?? { nonce: 0, balanceWei: 0n };

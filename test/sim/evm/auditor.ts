@@ -18,6 +18,8 @@ export interface Auditor extends NetworkAuditor {
   received(hash: string): void;
   /** A node refused the attempt with this hash because it bids too little. */
   refusedBid(hash: string): void;
+  /** A node showed an account's next nonce at this block: a number, or its newest one by name. */
+  showedNonce(account: string, next: number, block: string): void;
 }
 
 /** The parts of an auditor. */
@@ -97,9 +99,8 @@ export function createAuditor({
   const market: Pick<Block, 'baseFeeWei' | 'marketTipWei'>[] = [];
   /** When the chain last lost blocks. */
   let reorgAtMs = Number.NEGATIVE_INFINITY;
-  let blocksSinceReorg = 0;
-  /** The slots of foreign transactions that the last reorg removed. */
-  const freed = new Set<string>();
+  /** The slots of foreign transactions that the last reorg removed, each with the blocks at which a node has shown it as free since. */
+  const freed = new Map<string, Set<string>>();
   const isDemanding = demanding.some((fault) => faults.has(fault));
   const mayShowOtherBlocks = faults.has('invented blocks');
   const mayShowUsedAsFree = faults.has('lag') || faults.has('nonce lie');
@@ -206,10 +207,14 @@ export function createAuditor({
       `${row.id} is no longer mined, but its block ${before.mined_block_number} is still on the chain:\n${history(row.id)}`);
   }
 
-  /** A gap that a reorg made is filled when two heads have shown it. */
+  /**
+   * A gap that a reorg made is filled when it has been shown at two heads. A head of before the reorg may be one of them: nodes answer by
+   * its number.
+   */
   function requireSeenTwice(row: Row): void {
-    if (mayShowUsedAsFree || !freed.has(`${row.relayer_id} ${row.nonce}`)) return;
-    require(blocksSinceReorg > 0, () => `the gap at nonce ${row.nonce} is filled at the first head that shows it`);
+    const shownAt = freed.get(`${row.relayer_id} ${row.nonce}`);
+    if (mayShowUsedAsFree || shownAt === undefined) return;
+    require(shownAt.size > 1, () => `the gap at nonce ${row.nonce} is filled at the first head that shows it`);
   }
 
   function see(row: Row, before: Row | undefined): void {
@@ -239,25 +244,30 @@ export function createAuditor({
       if (price > peakPriceWei) peakPriceWei = price;
       market.push(block);
       if (market.length > recentBlocks) market.shift();
-      blocksSinceReorg += 1;
       pay(block, 1);
     },
     tookBack(blocks) {
       reorgAtMs = elapsedMs();
-      // The blocks in place of the lost ones come at once.
-      blocksSinceReorg = -blocks.length - 1;
       freed.clear();
       for (const block of blocks) {
         pay(block, -1);
         for (const { transaction } of block.executed) {
           const owner = accounts.find(({ account }) => account.toLowerCase() === transaction.from);
-          if (records.attemptBy(transaction.hash) === undefined) freed.add(`${owner?.relayerId} ${transaction.nonce}`);
+          if (records.attemptBy(transaction.hash) === undefined) freed.set(`${owner?.relayerId} ${transaction.nonce}`, new Set());
         }
       }
     },
     broadcast: records.broadcast,
     received: (hash) => void received.add(hash),
     refusedBid: (hash) => void refusedBids.add(hash),
+    showedNonce(address, next, block) {
+      const owner = accounts.find(({ account }) => account.toLowerCase() === address);
+      for (const [slot, shownAt] of freed) {
+        const [relayerId, nonce] = slot.split(' ');
+        if (relayerId === owner?.relayerId && next <= Number(nonce))
+          shownAt.add(block === 'latest' ? `newest, at answer ${shownAt.size}` : block);
+      }
+    },
     usedElsewhere() {
       foreign += 1;
       count('the key is used elsewhere');

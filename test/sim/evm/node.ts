@@ -89,6 +89,8 @@ export interface NodeOptions {
   readonly stranger: () => SimTransaction;
   /** Called if the node refuses a transaction because it bids too little. */
   readonly refusedBid: (transaction: SimTransaction) => void;
+  /** Called if the node shows an account's next nonce, at the block that was asked for. */
+  readonly showedNonce: (account: string, next: number, block: string) => void;
 }
 
 class Refused {
@@ -102,7 +104,7 @@ class Refused {
 type Params = readonly unknown[];
 
 /** Starts a node at the true chain's newest block. */
-export function createNode({ name, kind, chainId, ledger, gossip, stranger, refusedBid }: NodeOptions): SimNode {
+export function createNode({ name, kind, chainId, ledger, gossip, stranger, refusedBid, showedNonce }: NodeOptions): SimNode {
   const text: NodeWords = words[kind];
   const pool = createPool({ ...defaultRules, isStrict: kind === 'reth', hasNoGaps: text.gap !== null, leastTipWei: 0n });
   const behavior: Misbehavior = { ...honest };
@@ -143,6 +145,7 @@ export function createNode({ name, kind, chainId, ledger, gossip, stranger, refu
     if (behavior.countsPool && isNewest) while (pool.at(address, nonce) !== undefined) nonce += 1;
     const { forgesSender: forged } = behavior;
     if (forged?.account === address && (isNewest || Number(tag) >= forged.block)) nonce = Math.max(nonce, forged.nonce + 1);
+    showedNonce(address, nonce, String(tag));
     return quantity(nonce);
   }
 

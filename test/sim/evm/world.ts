@@ -50,6 +50,7 @@ export async function makeEvmWorld(run: RunContext): Promise<World> {
       gossip: (transaction, from) => chain?.gossip(transaction, from),
       stranger: () => stranger,
       refusedBid: ({ hash }) => auditor?.refusedBid(hash),
+      showedNonce: (account, next, block) => auditor?.showedNonce(account, next, block),
     }),
   );
   const network = evmNetwork({

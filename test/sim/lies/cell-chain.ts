@@ -65,7 +65,16 @@ export async function createCellChain({ story, account, random, time, log, built
     maxPriorityFeePerGasWei: gwei,
   });
   const nodes: readonly SimNode[] = roles.map((_, index) =>
-    createNode({ name: `n${index}`, kind: 'geth', chainId, ledger, gossip, stranger: () => stranger, refusedBid: () => undefined }),
+    createNode({
+      name: `n${index}`,
+      kind: 'geth',
+      chainId,
+      ledger,
+      gossip,
+      stranger: () => stranger,
+      refusedBid: () => undefined,
+      showedNonce: () => undefined,
+    }),
   );
   const builder = createPool({ ...defaultRules, isStrict: false, hasNoGaps: false, leastTipWei: 0n });
   const isLegacy = subject.world.endsWith('legacy');
