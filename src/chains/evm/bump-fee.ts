@@ -2,7 +2,7 @@ import { isUnavailable } from '../../core/errors/unavailable.js';
 import type { FeeBumpRequest, Refusal } from '../../core/ports/chain/drafts.js';
 import type { EvmDraft } from '../../core/records/evm.js';
 import { onNetwork } from '../../core/records/on-network.js';
-import { boundedCosts, fillerCosts, withPublishingFee } from './draft.js';
+import { boundedCosts, fillerCosts, withPublishingFee } from './attempt-costs.js';
 import { withinCeiling } from './fee-ceiling.js';
 import { type PricingDeps, priceAttempt, selfTransferPricing } from './price-attempt.js';
 import type { PublishingFee } from './publishing-fee.js';
@@ -17,6 +17,7 @@ export async function bumpFee(
   deps: PricingDeps & {
     readonly publishingFee: PublishingFee;
     readonly gasLimitNow: (request: FeeBumpRequest) => Promise<bigint>;
+    readonly freeingGas: (request: FeeBumpRequest) => Promise<bigint>;
     readonly maxFeeWei: bigint | null;
   },
   request: FeeBumpRequest,
@@ -38,11 +39,12 @@ export async function bumpFee(
   if ('refused' in bounded) return bounded;
   const unpublished = { network: 'evm', to, valueWei, data, ...(call && { call }), gasLimit, price: bounded } as const;
   const costs = isFiller ? fillerCosts(content, policies.rules) : boundedCosts(content, policies.rules, request.approvals ?? 0);
+  const slot = { ...costs, outbids, isFiller, isCallers: false, liveFeeWei: publishingFeeWei, freeingGas: () => deps.freeingGas(request) };
   // An L1 fee that no node reports now is not 0.
-  const published = withPublishingFee(deps, unpublished, { ...costs, outbids, isFiller, isCallers: false, liveFeeWei: publishingFeeWei });
-  // Other transactions must not wait for the contract that reports it.
+  const published = withPublishingFee(deps, unpublished, slot);
+  // Other transactions must not wait for what reports it.
   return published.catch((error: unknown) => {
     if (!isUnavailable(error)) throw error;
-    return { refused: 'above_max_cost', sentence: 'its L1 fee is unknown; the current attempt stays live', lasting: false };
+    return { refused: 'above_max_cost', sentence: 'its cost is unknown; the current attempt stays live', lasting: false };
   });
 }

@@ -1,27 +1,25 @@
 import { hash } from 'node:crypto';
 import { isUnavailable, nullIfUnavailable } from '../../core/errors/unavailable.js';
-import { maxCost } from '../../core/fees/price.js';
+import { maxCost, selfTransferGas } from '../../core/fees/price.js';
 import type { DraftRequest, FeeBumpRequest, Refusal } from '../../core/ports/chain/drafts.js';
 import { max, min } from '../../core/records/bigints.js';
 import type { EvmContent, EvmDraft } from '../../core/records/evm.js';
 import type { EvmNetwork } from '../../core/records/network.js';
 import { onNetwork } from '../../core/records/on-network.js';
-import type { EvmPolicies } from '../../core/records/relayer.js';
-import type { CostBound } from '../../core/records/spending-rule.js';
 import type { BlockMemory } from '../../core/work/block-memory.js';
 import type { First } from '../rpc/endpoint-selector.js';
 import { isNear } from '../rpc/judged-twice.js';
 import type { Rpc } from '../rpc/rpc.js';
+import { costsOf, withPublishingFee } from './attempt-costs.js';
 import { whyForbidden } from './content.js';
-import { type CostedPrice, withinCeiling, withinMaxCost } from './fee-ceiling.js';
+import { withinCeiling } from './fee-ceiling.js';
 import { estimateGas, findRejection, maxTransactionGas, readTransactionLimit } from './gas.js';
 import { gasAcceptedEverywhere } from './intrinsic-gas.js';
 import type { Market } from './market.js';
 import type { OwnBids } from './own-bids.js';
 import { priceAttempt, selfTransferPricing } from './price-attempt.js';
-import { type PublishingFee, paysPublishingByGas, type Unpublished } from './publishing-fee.js';
+import { type PublishingFee, paysPublishingByGas } from './publishing-fee.js';
 import { questions, type SimulatedCall } from './questions.js';
-import { costBoundOf } from './rules.js';
 
 /** The dependencies of `draftAttempt`. */
 export interface DraftDeps {
@@ -80,70 +78,15 @@ export async function draftAttempt(deps: DraftDeps, request: DraftRequest): Prom
   if ('refused' in bounded) return bounded;
   const { to, valueWei, data, call } = content;
   const unpublished = { network: 'evm', to, valueWei, data, ...(call && { call }), gasLimit, price: bounded } as const;
-  const costs = costsOf(request, policies);
-  const draft = await withPublishingFee(deps, unpublished, { ...costs, outbids: request.outbids, isFiller, isCallers });
+  const slot = {
+    ...costsOf(request, policies),
+    outbids: request.outbids,
+    isFiller,
+    isCallers,
+    freeingGas: () => freeingGas(deps, request),
+  };
+  const draft = await withPublishingFee(deps, unpublished, slot);
   return 'refused' in draft ? draft : ((await refusalAt(maxCost(draft))) ?? draft);
-}
-
-/** What a rule lets content cost, or what takes its slot. */
-interface BoundedCosts {
-  /** Null: any amount. */
-  readonly bound: CostBound | null;
-  /** The value of the content. */
-  readonly boundValueWei: bigint;
-}
-
-/** The bound of content. A self-transfer has the bound of its slot. */
-function costsOf({ content, insteadOf, approvals = 0 }: DraftRequest, { rules }: EvmPolicies): BoundedCosts {
-  if (content !== 'filler') return boundedCosts(onNetwork('evm', content), rules, approvals);
-  return insteadOf === undefined ? { bound: null, boundValueWei: 0n } : fillerCosts(onNetwork('evm', insteadOf), rules);
-}
-
-/** See `costBoundOf`. */
-export function boundedCosts(content: EvmContent, rules: EvmPolicies['rules'], approvals: number): BoundedCosts {
-  return { bound: costBoundOf(rules, content, approvals > 0 ? 'approved' : null), boundValueWei: content.valueWei };
-}
-
-/**
- * The bound of a self-transfer in the slot of content, which has no value: otherwise a caller could choose one with which the slot can
- * never be freed. Rules of now only raise it: an operator frees a slot by a higher maximum, or without the rule.
- */
-export function fillerCosts({ maxCost }: EvmContent, rules: EvmPolicies['rules']): BoundedCosts {
-  const now = rules?.find(({ id }) => id === maxCost?.ruleId)?.maxCostWei ?? null;
-  const bound = maxCost === undefined || now === null ? null : { ...maxCost, maxWei: max(maxCost.maxWei, now) };
-  return { bound, boundValueWei: 0n };
-}
-
-/** How often a price is lowered again because its own L1 fee is higher. */
-const maxLowerings = 3;
-
-/**
- * Adds the L1 fee to a draft, and lowers its price to what it may cost. `liveFeeWei`: the L1 fee of the attempt that it outbids. Throws
- * `NODE_UNAVAILABLE` if the L1 fee of content is unknown that has a bound.
- */
-export async function withPublishingFee(
-  { publishingFee, market }: Pick<DraftDeps, 'publishingFee' | 'market'>,
-  unpublished: Unpublished,
-  {
-    bound,
-    boundValueWei,
-    liveFeeWei = 0n,
-    ...rest
-  }: BoundedCosts & Pick<CostedPrice, 'outbids' | 'isFiller' | 'isCallers'> & { readonly liveFeeWei?: bigint },
-): Promise<EvmDraft | Refusal> {
-  const feeOf = (draft: Unpublished) => (bound === null || rest.isFiller ? publishingFee.of(draft) : publishingFee.known(draft));
-  let draft: EvmDraft = { ...unpublished, publishingFeeWei: max(liveFeeWei, await feeOf(unpublished)) };
-  if (bound === null) return draft;
-  for (let lowerings = 0; lowerings <= maxLowerings; lowerings += 1) {
-    const { gasLimit, publishingFeeWei, price: before } = draft;
-    const price = await withinMaxCost(bound, { price: before, gasLimit, publishingFeeWei, valueWei: boundValueWei, market, ...rest });
-    if ('refused' in price) return price;
-    if (price === before) return draft;
-    // Other bytes have another L1 fee.
-    draft = { ...draft, price, publishingFeeWei: max(publishingFeeWei, await feeOf({ ...unpublished, price })) };
-  }
-  const sentence = `waiting: its L1 fee is not certain enough for max_cost of the rule ${bound.ruleId}; retrying`;
-  return { refused: 'above_max_cost', sentence, lasting: false, ruleId: bound.ruleId };
 }
 
 /** A transfer of 0 wei to the account itself. */
@@ -252,8 +195,20 @@ async function fillerGas(deps: DraftDeps, request: DraftRequest, content: EvmCon
   const earlier = [...request.outbids, ...(request.untaken ?? [])].filter(({ purpose }) => purpose !== 'content').length;
   const fallback = plainTransferGas << BigInt(Math.min(earlier, maxFillerDoublings));
   const estimated = await gasLimitFor(deps, request, content).catch(nullIfUnavailable);
-  const limit = paysPublishingByGas(deps.network) ? maxFillerGas.byGas : maxFillerGas.usual;
-  return typeof estimated === 'bigint' && estimated <= limit ? max(estimated, fallback) : fallback;
+  return max(saneFillerGas(deps, estimated) ?? fallback, fallback);
+}
+
+/** An estimate for a self-transfer; null: it is none, or is not to be believed. */
+function saneFillerGas({ network }: DraftDeps, estimated: bigint | Refusal | null): bigint | null {
+  const limit = paysPublishingByGas(network) ? maxFillerGas.byGas : maxFillerGas.usual;
+  return typeof estimated === 'bigint' && estimated <= limit ? estimated : null;
+}
+
+/** Returns the gas limit that a self-transfer of the account would have now. Throws `NODE_UNAVAILABLE`. */
+export async function freeingGas(deps: DraftDeps, { relayer }: Pick<DraftRequest, 'relayer'>): Promise<bigint> {
+  const request = { relayer, content: 'filler', outbids: [], validUntilMs: null } as const;
+  const estimated = await gasLimitFor(deps, request, fillerOf(relayer.address));
+  return max(saneFillerGas(deps, estimated) ?? 0n, selfTransferGas);
 }
 
 /**

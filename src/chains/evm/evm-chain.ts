@@ -23,7 +23,7 @@ import { createConfirmations } from './confirmations.js';
 import { contentFromRequest, receiversOf, whyForbidden } from './content.js';
 import { contractCalls } from './contract-reads.js';
 import { evmDialect } from './dialect.js';
-import { type DraftDeps, draftAttempt, fillerOf, gasLimitNow } from './draft.js';
+import { type DraftDeps, draftAttempt, fillerOf, freeingGas, gasLimitNow } from './draft.js';
 import { defaultMaxFeeOf } from './fee-ceiling.js';
 import { findSenderTransaction, type HistoryDeps, readNewestNonce, readNonceAt } from './history.js';
 import { createMarket } from './market.js';
@@ -199,7 +199,11 @@ export function createEvmChain(options: EvmChainOptions): EvmChain {
       knows: async (hash) => (await rpc.ask(questions.transaction(hash), atHead)) !== null,
       bumpFee(request) {
         if (newest !== null && request.reason === 'waited') ownBids.waiting(newest.number);
-        return bumpFee({ maxFeeWei, network, market, ownBids, publishingFee, gasLimitNow: (bump) => gasLimitNow(drafting, bump) }, request);
+        const gas = {
+          gasLimitNow: (bump: FeeBumpRequest) => gasLimitNow(drafting, bump),
+          freeingGas: (bump: FeeBumpRequest) => freeingGas(drafting, bump),
+        };
+        return bumpFee({ maxFeeWei, network, market, ownBids, publishingFee, ...gas }, request);
       },
       fillerOf,
     },

@@ -1,9 +1,10 @@
 import { highestToFree } from '../../core/fees/choose-price.js';
-import { highestSlotFee, loweredTo, maxCostPerGasWei, reaches, selfTransferGas } from '../../core/fees/price.js';
+import { highestSlotFee, loweredTo, maxCostPerGasWei, reaches } from '../../core/fees/price.js';
 import type { Refusal } from '../../core/ports/chain/drafts.js';
 import { max, min } from '../../core/records/bigints.js';
 import type { EvmPrice } from '../../core/records/evm.js';
 import type { EvmNetwork } from '../../core/records/network.js';
+import { onNetwork } from '../../core/records/on-network.js';
 import type { CostBound } from '../../core/records/spending-rule.js';
 import type { Attempt } from '../../core/records/transaction.js';
 import type { Market } from './market.js';
@@ -68,21 +69,25 @@ async function atMost(mostWei: bigint, { price, outbids, market }: ChosenPrice):
 export interface CostedPrice extends ChosenPrice {
   readonly valueWei: bigint;
   readonly publishingFeeWei: bigint;
+  /** The gas limit of a self-transfer in its slot. */
+  readonly freeingGas: bigint;
   /** The caller's own price, which is never lowered. */
   readonly isCallers: boolean;
 }
 
 /**
  * Lowers a price as `withinCeiling` does, so that the attempt never costs more than a rule allows. Before content takes a slot, its fees
- * leave room for a self-transfer that outbids it and that the next block takes, at any bid of a caller. Null: there is no bound.
+ * leave room for a self-transfer that outbids it and that the next block takes, at any bid of a caller. A rise of the L1 fee since keeps
+ * no slot occupied: the content that a self-transfer outbids would pay that, too. Null: there is no bound.
  */
 export async function withinMaxCost(bound: CostBound | null, chosen: CostedPrice): Promise<EvmPrice | Refusal> {
   if (bound === null) return chosen.price;
-  const { price, gasLimit, outbids, isFiller, isCallers, valueWei, publishingFeeWei } = chosen;
+  const { price, gasLimit, freeingGas, outbids, isFiller, isCallers, valueWei } = chosen;
+  const publishingFeeWei = isFiller ? sinceSigned(chosen) : chosen.publishingFeeWei;
   const feesWei = bound.maxWei - valueWei - publishingFeeWei;
-  const freeWei = isFiller || outbids.length > 0 ? 0n : selfTransferGas * (await perGasToFree(chosen));
-  const mostWei = isFiller ? feesWei / gasLimit : min(feesWei / gasLimit, outbiddableUpTo(feesWei / selfTransferGas));
-  const neededWei = isFiller ? gasLimit * maxCostPerGasWei(price) : max(highestSlotFee(gasLimit, price), freeWei);
+  const freeWei = isFiller || outbids.length > 0 ? 0n : freeingGas * (await perGasToFree(chosen));
+  const mostWei = isFiller ? feesWei / gasLimit : min(feesWei / gasLimit, outbiddableUpTo(feesWei / freeingGas));
+  const neededWei = isFiller ? gasLimit * maxCostPerGasWei(price) : max(highestSlotFee(gasLimit, price, freeingGas), freeWei);
   if (neededWei <= feesWei) return price;
   const lowered = isCallers || mostWei <= 0n || freeWei > feesWei ? null : await atMost(mostWei, chosen);
   if (lowered !== null) return lowered;
@@ -94,6 +99,12 @@ export async function withinMaxCost(bound: CostBound | null, chosen: CostedPrice
       ? `waiting: the transaction${neededWei === freeWei ? ', or what frees its slot,' : ''} may cost ${costWei} wei, and ${allowed}; will send when the price falls`
       : `a replacement may cost ${costWei} wei, and ${allowed}; the current attempt stays live`;
   return { refused: 'above_max_cost', sentence, lasting: false, ruleId: bound.ruleId };
+}
+
+/** The L1 fee of a self-transfer, without its rise since the attempts that it outbids were signed. */
+function sinceSigned({ publishingFeeWei, outbids }: CostedPrice): bigint {
+  const [first, ...others] = outbids.map(({ fields }) => onNetwork('evm', fields).publishingFeeWei);
+  return first === undefined ? publishingFeeWei : min(publishingFeeWei, max(first, ...others));
 }
 
 /** What the next block takes for a self-transfer, per gas. */

@@ -9,7 +9,7 @@ import { NodeError, nodeUnavailable } from '../rpc/node-error.js';
 import { callDataOf } from './call-data.js';
 import { maxDataBytes } from './content.js';
 import { errorDecoder, resultOf } from './contract-reads.js';
-import { type DraftDeps, estimateFor, gasLimitFor, simulatedCallOf } from './draft.js';
+import { type DraftDeps, estimateFor, freeingGas, gasLimitFor, simulatedCallOf } from './draft.js';
 import { isExecutionFailure } from './execution-failure.js';
 import { withinCeiling, withinMaxCost } from './fee-ceiling.js';
 import { knownRefusal } from './gas.js';
@@ -49,7 +49,7 @@ export async function quoteAttempt(
     ),
   ]);
   const sized = gas !== null && 'limit' in gas ? gas : null;
-  const cost = { deps, content: wanted, gas: sized, baseFeeWei };
+  const cost = { deps, relayer, content: wanted, gas: sized, baseFeeWei };
   const publishingFeeWei = sized === null ? null : await readPublishingFee(cost, [...(ofSpeeds ?? []), own], part);
   const costed = async (priced: Priced): Promise<QuotedPrice> => {
     const unknown = { speed: priced.speed, price: null, waitsFor: null, expectedCostWei: null, maximumCostWei: null };
@@ -136,6 +136,7 @@ function returned(
 
 interface CostDeps {
   readonly deps: DraftDeps;
+  readonly relayer: QuoteRequest['relayer'];
   readonly content: EvmContent;
   readonly gas: Extract<Gas, { limit: bigint }> | null;
   readonly baseFeeWei: bigint | null;
@@ -155,7 +156,7 @@ async function readPublishingFee(
 
 async function costOf(
   { speed, price }: Priced,
-  { deps, content, gas, baseFeeWei, publishingFeeWei }: CostDeps & { readonly publishingFeeWei: bigint | null },
+  { deps, relayer, content, gas, baseFeeWei, publishingFeeWei }: CostDeps & { readonly publishingFeeWei: bigint | null },
 ): Promise<QuotedPrice> {
   const without = { speed, expectedCostWei: null, maximumCostWei: null };
   const { maxFeeWei, market } = deps;
@@ -165,7 +166,8 @@ async function costOf(
   if (gas === null || publishingFeeWei === null) return { ...without, price: bounded, waitsFor: null };
   const { to, valueWei, data, maxCost: bound = null } = content;
   const isCallers = speed === null && content.pricing.kind !== 'speed';
-  const slot = { gasLimit: gas.limit, outbids: [], isFiller: false, market };
+  const free = bound === null ? 0n : await freeingGas(deps, { relayer });
+  const slot = { gasLimit: gas.limit, freeingGas: free, outbids: [], isFiller: false, market };
   const payable = await withinMaxCost(bound, { ...slot, price: bounded, valueWei, publishingFeeWei, isCallers });
   if (isRefusal(payable)) return { ...without, price: bounded, waitsFor: payable.sentence };
   const used = gas.estimate ?? gas.limit;

@@ -1,4 +1,4 @@
-import { highestSlotFee } from '../../core/fees/price.js';
+import { highestSlotFee, selfTransferGas } from '../../core/fees/price.js';
 import { max } from '../../core/records/bigints.js';
 import type { EvmContent } from '../../core/records/evm.js';
 import { askerOf, type Judgement, type Judged as Judging, windowOf } from '../../core/records/judgement.js';
@@ -121,7 +121,7 @@ function callOf(content: Judged, rules: readonly CompiledRule[]): RuleCall {
   if (pricing === undefined || pricing.kind === 'speed' || !isCostRead(rules))
     return { ...called, leastCostWei: valueWei, priceField: null };
   const gas = gasLimit ?? intrinsicGas(to === null, content.data);
-  const leastCostWei = valueWei + highestSlotFee(gas, pricing);
+  const leastCostWei = valueWei + highestSlotFee(gas, pricing, selfTransferGas);
   return { ...called, leastCostWei, priceField: pricing.kind === 'legacy' ? 'gas_price' : 'max_fee_per_gas' };
 }
 

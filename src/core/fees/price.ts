@@ -37,12 +37,12 @@ export function maxCost(attempt: Draft | AttemptFields): bigint {
   }
 }
 
-/** The gas limit of a self-transfer, unless the account has code: 21,000 and the margin of an estimate. */
+/** The least gas limit of a self-transfer: 21,000 and the margin of an estimate. */
 export const selfTransferGas = 23_100n;
 
-/** Returns the highest fee for gas that a slot may cost: by the attempt, or by a self-transfer that outbids it. */
-export function highestSlotFee(gasLimit: bigint, price: EvmPrice): bigint {
-  return max(gasLimit * maxCostPerGasWei(price), selfTransferGas * minimumReplacement(price).maxFeePerGasWei);
+/** Returns the highest fee for gas that a slot may cost: by the attempt, or by a self-transfer with `freeingGas` that outbids it. */
+export function highestSlotFee(gasLimit: bigint, price: EvmPrice, freeingGas: bigint): bigint {
+  return max(gasLimit * maxCostPerGasWei(price), freeingGas * minimumReplacement(price).maxFeePerGasWei);
 }
 
 /** True if the price bids at least the floor in both numbers. */

@@ -11,7 +11,7 @@ import type { Attempt } from '../../../src/core/records/transaction.js';
 import { type Anvil, startAnvil } from '../../support/anvil.js';
 import { anvilSigner, gwei, openChain, signedAttempt } from '../../support/chain-rig.js';
 import { draftRequest, evmContent, evmPolicies, evmRelayer } from '../../support/evm.js';
-import { relayed, startFakeNode } from '../../support/fake-node.js';
+import { answering, relayed, startFakeNode } from '../../support/fake-node.js';
 import { runs } from '../../support/runs.js';
 import { anAttempt } from '../../support/stored-samples.js';
 
@@ -71,9 +71,10 @@ describe('max_cost', () => {
           base: wei,
           gas: fc.constantFrom(21_000n, 23_099n, 23_100n, 25_411n, 60_000n, 2n ** 63n - 1n),
           live: fc.option(wei),
+          freeingGas: fc.constantFrom(23_100n, 60_000n, 2_000_000n),
         }),
         fc.record({ value: fc.oneof(wei, fc.constant(2n ** 128n - 1n)), l1: wei, kind: fc.constantFrom(legacy, eip1559) }),
-        async ({ max, small, isCallers }, { price, base, gas, live }, { value, l1, kind }) => {
+        async ({ max, small, isCallers }, { price, base, gas, live, freeingGas }, { value, l1, kind }) => {
           const maxWei = small ? value + l1 + (max % 10n ** 16n) : max;
           const outbids = live === null ? [] : [attemptAt(kind(live))];
           const market = {
@@ -84,6 +85,7 @@ describe('max_cost', () => {
           const chosen = {
             price: kind(price),
             gasLimit: gas,
+            freeingGas,
             outbids,
             isFiller: false,
             isCallers,
@@ -96,8 +98,8 @@ describe('max_cost', () => {
             assert.equal(found.refused, 'above_max_cost');
             assert.match(found.sentence, /the rule teams/);
             const own = gas * price;
-            const outbidding = 23_100n * stepOver(price);
-            const freeing = live === null ? 23_100n * (kind === legacy && base === 0n ? price : base) : 0n;
+            const outbidding = freeingGas * stepOver(price);
+            const freeing = live === null ? freeingGas * (kind === legacy && base === 0n ? price : base) : 0n;
             const needed = value + l1 + [outbidding, freeing].reduce((most, one) => (one > most ? one : most), own);
             assert.ok(needed > maxWei, 'refused although it fits');
             return;
@@ -106,9 +108,9 @@ describe('max_cost', () => {
           assert.ok(highest(found) <= price);
           assert.ok(!isCallers || highest(found) === price, "the caller's own price is never lowered");
           assert.ok(value + gas * highest(found) + l1 <= maxWei);
-          assert.ok(value + 23_100n * stepOver(highest(found)) + l1 <= maxWei);
+          assert.ok(value + freeingGas * stepOver(highest(found)) + l1 <= maxWei);
           if (live === null)
-            assert.ok(value + 23_100n * (kind === legacy && base === 0n ? price : base) + l1 <= maxWei, 'its slot can be freed');
+            assert.ok(value + freeingGas * (kind === legacy && base === 0n ? price : base) + l1 <= maxWei, 'its slot can be freed');
           if (live !== null && highest(found) < price) assert.ok(highest(found) >= stepOver(live));
         },
       ),
@@ -293,12 +295,67 @@ describe('max_cost', () => {
       outbids: [live],
       reason: 'demanded',
     });
-    assert.ok(isRefused(bumped) && bumped.sentence === 'its L1 fee is unknown; the current attempt stays live');
+    assert.ok(isRefused(bumped) && bumped.sentence === 'its cost is unknown; the current attempt stays live');
     assert.ok(!isRefused(await drafted(chain, unbounded)));
     const filler = await drafted(chain, 'filler', {
       insteadOf: evmContent({ maxCost: boundOf(10n ** 18n) }),
       rules: [{ ...rule, id: 'teams', maxCostWei: 1n }],
     });
     assert.ok(!isRefused(filler), 'a slot becomes free');
+  });
+
+  it('what a self-transfer needs where publishing is paid as gas is left for it', async (test) => {
+    const needed = 300_000n;
+    let isAway = false;
+    const proxy = await startFakeNode(test, (request) => {
+      const isEstimate = request.calls.some(({ method }) => method === 'eth_estimateGas');
+      if (isEstimate && isAway) return { status: 503, body: '' };
+      if (isEstimate) return answering(request, () => `0x${needed.toString(16)}`);
+      return relayed(node.url, request);
+    });
+    const { chain } = openChain(test, [proxy.url], { tags: ['arbitrum'] });
+    await chain.head();
+    const freeing = (needed * 11n) / 10n;
+    const content = { valueWei: 0n, gasLimit: 40_000n, pricing: legacy(10n * gwei) };
+    const most = freeing * stepOver(10n * gwei);
+    const refused = await drafted(chain, { ...content, maxCost: boundOf(most - 1n) });
+    assert.ok(isRefused(refused) && refused.refused === 'above_max_cost');
+    const taken = await drafted(chain, { ...content, maxCost: boundOf(most) });
+    assert.ok(!isRefused(taken));
+    const live = await signedAttempt(chain, 0n, { gasLimit: 40_000n, price: taken.price });
+    const filler = await drafted(chain, 'filler', {
+      outbids: [live],
+      insteadOf: evmContent({ ...content, maxCost: boundOf(most) }),
+      rules: [{ ...rule, id: 'teams', maxCostWei: most }],
+    });
+    assert.ok(
+      !isRefused(filler),
+      JSON.stringify(filler, (_, value) => (typeof value === 'bigint' ? String(value) : value)),
+    );
+    assert.equal(filler.gasLimit, freeing);
+    isAway = true;
+    await node.mine();
+    await chain.head();
+    const unknown = drafted(chain, { ...content, maxCost: boundOf(most) });
+    await assert.rejects(unknown, { reason: 'NODE_UNAVAILABLE' }, 'what its slot may cost is not guessed');
+  });
+
+  it('an L1 fee that has risen since the signature keeps no slot occupied', async (test) => {
+    const { chain } = openChain(test, [node.url], { tags: ['optimism'] });
+    await chain.head();
+    const signedFeeWei = 1_000n;
+    const least = 23_100n * stepOver(11n * gwei) + signedFeeWei;
+    const signed = await signedAttempt(chain, 0n, { gasLimit: 23_100n, price: eip1559(11n * gwei, gwei / 10n) });
+    const live = { ...signed, fields: { ...signed.fields, publishingFeeWei: signedFeeWei } };
+    const fillerIn = (maxWei: bigint) =>
+      drafted(chain, 'filler', {
+        outbids: [live],
+        insteadOf: evmContent({ maxCost: boundOf(maxWei) }),
+        rules: [{ ...rule, id: 'teams', maxCostWei: maxWei }],
+      });
+    const filler = await fillerIn(least);
+    assert.ok(!isRefused(filler));
+    assert.ok(filler.publishingFeeWei > signedFeeWei, 'the check of funds counts all of it');
+    assert.ok(isRefused(await fillerIn(least - 1n)), 'the fee of then counts');
   });
 });
