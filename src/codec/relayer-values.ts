@@ -173,6 +173,7 @@ function protoOfStellar(policies: DomainStellarPolicies): StellarPolicies {
     resourceFeeMarginPercent: policies.resourceFeeMarginPercent,
     restoreArchived: policies.restoreArchived,
     rules: (policies.rules ?? []).map(protoOfStellarRule),
+    ...(policies.signing === null ? {} : { signing: protoOfSigning(policies.signing) }),
   });
 }
 
@@ -187,6 +188,7 @@ function stellarFromProto(message: StellarPolicies): DomainStellarPolicies {
     resourceFeeMarginPercent: message.resourceFeeMarginPercent ?? defaultPolicies.stellar.resourceFeeMarginPercent,
     restoreArchived: message.restoreArchived ?? defaultPolicies.stellar.restoreArchived,
     rules: message.rules.length === 0 ? null : message.rules.map(stellarRuleFromProto),
+    signing: message.signing === undefined ? null : signingFromProto(message.signing),
   };
 }
 
@@ -202,6 +204,7 @@ function protoOfSolana(policies: DomainSolanaPolicies): SolanaPolicies {
     maxTxDataSize: policies.maxTxDataSizeBytes,
     allowAccountChanges: numbersOf(solanaChanges, policies.allowAccountChanges),
     rules: (policies.rules ?? []).map(protoOfSolanaRule),
+    ...(policies.signing === null ? {} : { signing: protoOfSigning(policies.signing) }),
   });
 }
 
@@ -218,6 +221,7 @@ function solanaFromProto(message: SolanaPolicies): DomainSolanaPolicies {
     maxTxDataSizeBytes: message.maxTxDataSize ?? defaults.maxTxDataSizeBytes,
     allowAccountChanges: textsOf(solanaChanges, message.allowAccountChanges),
     rules: message.rules.length === 0 ? null : message.rules.map(solanaRuleFromProto),
+    signing: message.signing === undefined ? null : signingFromProto(message.signing),
   };
 }
 

@@ -5,7 +5,7 @@ import {
   SigningPolicySchema,
   type TypedDataDomain,
   type TypedDataPolicy,
-} from '../../gen/relayer/v1/evm_pb.js';
+} from '../../gen/relayer/v1/rules_pb.js';
 import type { SigningPolicy as DomainSigning, TypedDataDomain as DomainTypedData } from '../core/records/signing-policy.js';
 
 /** Returns the signing policy of a request. */

@@ -53,6 +53,7 @@ export async function startSolanaSandbox(blockSeconds: number): Promise<SandboxC
       maxTxDataSizeBytes: 1232,
       allowAccountChanges: [],
       rules: null,
+      signing: null,
     },
     startMessage: `started a local Solana cluster at ${rpcUrl}`,
     commands: (address) => ({

@@ -200,6 +200,7 @@ const stellar: Network<StellarPolicies, StellarRequest> = {
       { narrowed: { rules: [{ ...anyPart, id: 'none', effect: 'deny' }] }, fails: /^operations\[0\] is denied by the rule none$/ },
       { narrowed: { rules: [{ ...anyPart, id: 'all', effect: 'approve' }] }, fails: askedTooLate },
     ],
+    signing: forbidsNothing,
   },
   async start(test, policies, changed) {
     const accounts = { [holder]: 1_000_000_000n, [receiver]: 1_000_000_000n };
@@ -272,6 +273,7 @@ const solana: Network<SolanaPolicies, SolanaRequest> = {
       { narrowed: { rules: [{ ...anyPart, id: 'none', effect: 'deny' }] }, fails: /^instructions\[0\] is denied by the rule none$/ },
       { narrowed: { rules: [{ ...anyPart, id: 'all', effect: 'approve' }] }, fails: askedTooLate },
     ],
+    signing: forbidsNothing,
   },
   async start(test, policies, changed) {
     const rig = await startSolanaRig({ folder: await temporaryFolder(), policies, changed, hasSecondNode: true });

@@ -34,6 +34,7 @@ function solanaPolicies(changes: Partial<SolanaPolicies> = {}): SolanaPolicies {
     maxTxDataSizeBytes: 1232,
     allowAccountChanges: [],
     rules: null,
+    signing: null,
     ...changes,
   };
 }

@@ -214,6 +214,13 @@ const relayers: readonly Row[] = [
   { name: 'policies on Stellar', change: stellar({ fee_payment_strategy: 'relayer', min_balance: 0, max_fee: '1' }) },
   ...stellarRules,
   ...solanaRules,
+  { name: 'signing on Stellar', change: stellar({ signing: { messages: 'deny', transactions: 'allow' } }) },
+  { name: 'signing on Solana', change: solana({ signing: { transactions: 'allow', typed_data: 'deny' } }) },
+  ...[stellar, solana].map((onNetwork) => ({
+    name: `typed data on another network than an EVM one (${onNetwork.name})`,
+    change: onNetwork({ signing: { typed_data: 'allow' } }),
+    refused: 'policies.signing.typed_data must be deny or left out: only evm relayers sign typed data',
+  })),
   { name: 'a maximum fee of 0', change: stellar({ max_fee: '0' }), refused: `policies.max_fee ${noCap}` },
 
   {
@@ -370,9 +377,16 @@ function policiesMessage(type: string, policies: JsonObject): JsonObject {
     Object.entries(policies).map(([name, value]): [string, JsonValue] => {
       if (name === 'fee_payment_strategy') return [name, `${type.toUpperCase()}_FEE_PAYMENT_STRATEGY_RELAYER`];
       if (name === 'rules') return [name, (value as JsonObject[]).map((rule) => ({ ...rule, effect: 'RULE_EFFECT_ALLOW' }))];
+      if (name === 'signing') return [name, signingMessage(value as JsonObject)];
       return [name, amounts.includes(name) && value !== null ? String(value) : value];
     }),
   );
+}
+
+function signingMessage({ typed_data: typed, ...others }: JsonObject): JsonObject {
+  const effect = (text: JsonValue | undefined): string => `SIGNING_EFFECT_${String(text).toUpperCase()}`;
+  const effects = Object.fromEntries(Object.entries(others).map(([name, text]) => [name, effect(text)]));
+  return typed === undefined ? effects : { ...effects, typed_data: { effect: effect(typed) } };
 }
 
 function urlsMessage(urls: unknown): JsonValue {

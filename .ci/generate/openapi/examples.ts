@@ -255,6 +255,10 @@ const methodExamples: Readonly<Record<string, MethodExamples>> = {
     requests: {
       pause: { summary: 'Pause the relayer', value: { paused: true } },
       policy: { summary: 'Set one policy and remove another', value: { policies: { gas_price_cap: 200000000000, min_balance: null } } },
+      signing: {
+        summary: 'Let a relayer with rules sign transactions that it does not send',
+        value: { policies: { signing: { transactions: 'allow' } } },
+      },
     },
     answer: done({ ...records.newRelayer, paused: true }),
   },

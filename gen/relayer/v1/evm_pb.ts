@@ -9,7 +9,7 @@ import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import { file_relayer_rest_v1_options } from "../rest/v1/options_pb.js";
-import type { EvmRule } from "./rules_pb.js";
+import type { EvmRule, SigningPolicy } from "./rules_pb.js";
 import { file_relayer_v1_rules } from "./rules_pb.js";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file relayer/v1/evm.proto.
  */
 export const file_relayer_v1_evm: GenFile = /*@__PURE__*/
-  fileDesc("ChRyZWxheWVyL3YxL2V2bS5wcm90bxIKcmVsYXllci52MSKnBAoVRXZtVHJhbnNhY3Rpb25SZXF1ZXN0EiMKAnRvGAEgASgJQhLS8xgOqgELZXZtX2FkZHJlc3NIAIgBARIcCgV2YWx1ZRgCIAEoCUII0vMYBBABUAFIAYgBARInCgRkYXRhGAMgASgJQhTS8xgQqgEIaGV4X2RhdGG4AYL4D0gCiAEBEigKCWdhc19saW1pdBgEIAEoBEIQ0vMYDAgBQP//////////f0gDiAEBEh4KCWdhc19wcmljZRgFIAEoCUIG0vMYAhABSASIAQESJAoPbWF4X2ZlZV9wZXJfZ2FzGAYgASgJQgbS8xgCEAFIBYgBARItChhtYXhfcHJpb3JpdHlfZmVlX3Blcl9nYXMYByABKAlCBtLzGAIQAUgGiAEBEiAKBXNwZWVkGAggASgOMhEucmVsYXllci52MS5TcGVlZBI0Cgt2YWxpZF91bnRpbBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBIB4gBARIrCgRjYWxsGAogASgLMhgucmVsYXllci52MS5Db250cmFjdENhbGxICIgBAUIFCgNfdG9CCAoGX3ZhbHVlQgcKBV9kYXRhQgwKCl9nYXNfbGltaXRCDAoKX2dhc19wcmljZUISChBfbWF4X2ZlZV9wZXJfZ2FzQhsKGV9tYXhfcHJpb3JpdHlfZmVlX3Blcl9nYXNCDgoMX3ZhbGlkX3VudGlsQgcKBV9jYWxsIoIBCgxDb250cmFjdENhbGwSMAoSZnVuY3Rpb25fc2lnbmF0dXJlGAEgASgJQhTS8xgQMghmdW5jdGlvblABuAGAEBIZCgRhcmdzGAIgASgJQgvS8xgHSAG4AYCAEBIdCgNhYmkYAyABKAlCC9LzGAdIAbgBgIAQSACIAQFCBgoEX2FiaSKOBQoORXZtVHJhbnNhY3Rpb24SIAoMZnJvbV9hZGRyZXNzGAEgASgJQgrS8xgGMgRmcm9tEhcKAnRvGAIgASgJQgbS8xgCGAFIAIgBARINCgV2YWx1ZRgDIAEoCRIZCgRkYXRhGAQgASgJQgbS8xgCGAFIAYgBARIcCgVub25jZRgFIAEoBEII0vMYBAgBGAFIAogBARIgCglnYXNfbGltaXQYBiABKARCCNLzGAQIARgBSAOIAQESHgoJZ2FzX3ByaWNlGAcgASgJQgbS8xgCGAFIBIgBARIkCg9tYXhfZmVlX3Blcl9nYXMYCCABKAlCBtLzGAIYAUgFiAEBEi0KGG1heF9wcmlvcml0eV9mZWVfcGVyX2dhcxgJIAEoCUIG0vMYAhgBSAaIAQESLQoFc3BlZWQYCiABKA4yES5yZWxheWVyLnYxLlNwZWVkQgbS8xgCGAFIB4gBARI1CglzaWduYXR1cmUYCyABKAsyFS5yZWxheWVyLnYxLlNpZ25hdHVyZUIG0vMYAhgBSAiIAQESEwoLaXNfY2FuY2VsZWQYDCABKAgSKwoEY2FsbBgNIAEoCzIYLnJlbGF5ZXIudjEuQ29udHJhY3RDYWxsSAmIAQESHQoQY29udHJhY3RfYWRkcmVzcxgOIAEoCUgKiAEBQgUKA190b0IHCgVfZGF0YUIICgZfbm9uY2VCDAoKX2dhc19saW1pdEIMCgpfZ2FzX3ByaWNlQhIKEF9tYXhfZmVlX3Blcl9nYXNCGwoZX21heF9wcmlvcml0eV9mZWVfcGVyX2dhc0IICgZfc3BlZWRCDAoKX3NpZ25hdHVyZUIHCgVfY2FsbEITChFfY29udHJhY3RfYWRkcmVzcyKlAwoKRXZtQXR0ZW1wdBIVCgVub25jZRgBIAEoBEIG0vMYAggBEhcKAnRvGAIgASgJQgbS8xgCGAFIAIgBARINCgV2YWx1ZRgDIAEoCRIZCgRkYXRhGAQgASgJQgbS8xgCGAFIAYgBARIZCglnYXNfbGltaXQYBSABKARCBtLzGAIIARIeCglnYXNfcHJpY2UYBiABKAlCBtLzGAIYAUgCiAEBEiQKD21heF9mZWVfcGVyX2dhcxgHIAEoCUIG0vMYAhgBSAOIAQESLQoYbWF4X3ByaW9yaXR5X2ZlZV9wZXJfZ2FzGAggASgJQgbS8xgCGAFIBIgBARIoCglzaWduYXR1cmUYCSABKAsyFS5yZWxheWVyLnYxLlNpZ25hdHVyZRIrCgRjYWxsGAogASgLMhgucmVsYXllci52MS5Db250cmFjdENhbGxIBYgBAUIFCgNfdG9CBwoFX2RhdGFCDAoKX2dhc19wcmljZUISChBfbWF4X2ZlZV9wZXJfZ2FzQhsKGV9tYXhfcHJpb3JpdHlfZmVlX3Blcl9nYXNCBwoFX2NhbGwiOQoJU2lnbmF0dXJlEgkKAXIYASABKAkSCQoBcxgCIAEoCRILCgNzaWcYAyABKAkSCQoBdhgEIAEoDSLHBQoLRXZtUG9saWNpZXMSIgoLbWluX2JhbGFuY2UYASABKAlCCNLzGAQIARABSACIAQESJgoNZ2FzX3ByaWNlX2NhcBgCIAEoCUIK0vMYBggBEAE4AUgBiAEBEjUKE3doaXRlbGlzdF9yZWNlaXZlcnMYAyADKAlCGNLzGBRYAaoBC2V2bV9hZGRyZXNzyAGQThIcCg9laXAxNTU5X3ByaWNpbmcYBCABKAhIAogBARIhChRnYXNfbGltaXRfZXN0aW1hdGlvbhgFIAEoCEgDiAEBEiAKE2luY2x1ZGVfcmV2ZXJ0X2RhdGEYBiABKAhIBIgBARImCg1tYXhfaW5fZmxpZ2h0GAcgASgNQgrS8xgGOAFAoI0GSAWIAQESJgoZYWxsb3dfdHJhbnNhY3Rpb25fc2lnbmluZxgIIAEoCEgGiAEBEi0KBXJ1bGVzGAkgAygLMhMucmVsYXllci52MS5Fdm1SdWxlQgnS8xgFWAHIAUASLwoHc2lnbmluZxgKIAEoCzIZLnJlbGF5ZXIudjEuU2lnbmluZ1BvbGljeUgHiAEBOn/q8xh7GnkKFHByaXZhdGVfdHJhbnNhY3Rpb25zEjlQcml2YXRlIHRyYW5zYWN0aW9ucyBhcmUgbm90IHN1cHBvcnRlZDogdHJ1ZSBpcyByZWplY3RlZC4iJnByaXZhdGUgdHJhbnNhY3Rpb25zIGFyZSBub3Qgc3VwcG9ydGVkQg4KDF9taW5fYmFsYW5jZUIQCg5fZ2FzX3ByaWNlX2NhcEISChBfZWlwMTU1OV9wcmljaW5nQhcKFV9nYXNfbGltaXRfZXN0aW1hdGlvbkIWChRfaW5jbHVkZV9yZXZlcnRfZGF0YUIQCg5fbWF4X2luX2ZsaWdodEIcChpfYWxsb3dfdHJhbnNhY3Rpb25fc2lnbmluZ0IKCghfc2lnbmluZyKeAQoNU2lnbmluZ1BvbGljeRIrCghtZXNzYWdlcxgBIAEoDjIZLnJlbGF5ZXIudjEuU2lnbmluZ0VmZmVjdBIvCgx0cmFuc2FjdGlvbnMYAiABKA4yGS5yZWxheWVyLnYxLlNpZ25pbmdFZmZlY3QSLwoKdHlwZWRfZGF0YRgDIAEoCzIbLnJlbGF5ZXIudjEuVHlwZWREYXRhUG9saWN5IoMBCg9UeXBlZERhdGFQb2xpY3kSKQoGZWZmZWN0GAEgASgOMhkucmVsYXllci52MS5TaWduaW5nRWZmZWN0EjcKB2RvbWFpbnMYAiADKAsyGy5yZWxheWVyLnYxLlR5cGVkRGF0YURvbWFpbkIJ0vMYBVgByAFkOgzq8xgIEgZlZmZlY3QiiwIKD1R5cGVkRGF0YURvbWFpbhIjCglzZXBhcmF0b3IYASABKAlCC9LzGAeqAQRoYXNoSACIAQESEQoEbmFtZRgCIAEoCUgBiAEBEhQKB3ZlcnNpb24YAyABKAlIAogBARIdCghjaGFpbl9pZBgEIAEoBEIG0vMYAggBSAOIAQESMwoSdmVyaWZ5aW5nX2NvbnRyYWN0GAUgASgJQhLS8xgOqgELZXZtX2FkZHJlc3NIBIgBAToP6vMYCxIJc2VwYXJhdG9yQgwKCl9zZXBhcmF0b3JCBwoFX25hbWVCCgoIX3ZlcnNpb25CCwoJX2NoYWluX2lkQhUKE192ZXJpZnlpbmdfY29udHJhY3QqaAoFU3BlZWQSFQoRU1BFRURfVU5TUEVDSUZJRUQQABIRCg1TUEVFRF9GQVNURVNUEAESDgoKU1BFRURfRkFTVBACEhEKDVNQRUVEX0FWRVJBR0UQAxISCg5TUEVFRF9TQUZFX0xPVxAEKmIKDVNpZ25pbmdFZmZlY3QSHgoaU0lHTklOR19FRkZFQ1RfVU5TUEVDSUZJRUQQABIYChRTSUdOSU5HX0VGRkVDVF9BTExPVxABEhcKE1NJR05JTkdfRUZGRUNUX0RFTlkQAkJ/Cg5jb20ucmVsYXllci52MUIIRXZtUHJvdG9QAVoUcmVsYXllci92MTtyZWxheWVydjGqAgpSZWxheWVyLlYxugIJUmVsYXllclYxygIKUmVsYXllclxWMeICFlJlbGF5ZXJcVjFcR1BCTWV0YWRhdGHqAgtSZWxheWVyOjpWMWIGcHJvdG8z", [file_google_protobuf_timestamp, file_relayer_rest_v1_options, file_relayer_v1_rules]);
+  fileDesc("ChRyZWxheWVyL3YxL2V2bS5wcm90bxIKcmVsYXllci52MSKnBAoVRXZtVHJhbnNhY3Rpb25SZXF1ZXN0EiMKAnRvGAEgASgJQhLS8xgOqgELZXZtX2FkZHJlc3NIAIgBARIcCgV2YWx1ZRgCIAEoCUII0vMYBBABUAFIAYgBARInCgRkYXRhGAMgASgJQhTS8xgQqgEIaGV4X2RhdGG4AYL4D0gCiAEBEigKCWdhc19saW1pdBgEIAEoBEIQ0vMYDAgBQP//////////f0gDiAEBEh4KCWdhc19wcmljZRgFIAEoCUIG0vMYAhABSASIAQESJAoPbWF4X2ZlZV9wZXJfZ2FzGAYgASgJQgbS8xgCEAFIBYgBARItChhtYXhfcHJpb3JpdHlfZmVlX3Blcl9nYXMYByABKAlCBtLzGAIQAUgGiAEBEiAKBXNwZWVkGAggASgOMhEucmVsYXllci52MS5TcGVlZBI0Cgt2YWxpZF91bnRpbBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBIB4gBARIrCgRjYWxsGAogASgLMhgucmVsYXllci52MS5Db250cmFjdENhbGxICIgBAUIFCgNfdG9CCAoGX3ZhbHVlQgcKBV9kYXRhQgwKCl9nYXNfbGltaXRCDAoKX2dhc19wcmljZUISChBfbWF4X2ZlZV9wZXJfZ2FzQhsKGV9tYXhfcHJpb3JpdHlfZmVlX3Blcl9nYXNCDgoMX3ZhbGlkX3VudGlsQgcKBV9jYWxsIoIBCgxDb250cmFjdENhbGwSMAoSZnVuY3Rpb25fc2lnbmF0dXJlGAEgASgJQhTS8xgQMghmdW5jdGlvblABuAGAEBIZCgRhcmdzGAIgASgJQgvS8xgHSAG4AYCAEBIdCgNhYmkYAyABKAlCC9LzGAdIAbgBgIAQSACIAQFCBgoEX2FiaSKOBQoORXZtVHJhbnNhY3Rpb24SIAoMZnJvbV9hZGRyZXNzGAEgASgJQgrS8xgGMgRmcm9tEhcKAnRvGAIgASgJQgbS8xgCGAFIAIgBARINCgV2YWx1ZRgDIAEoCRIZCgRkYXRhGAQgASgJQgbS8xgCGAFIAYgBARIcCgVub25jZRgFIAEoBEII0vMYBAgBGAFIAogBARIgCglnYXNfbGltaXQYBiABKARCCNLzGAQIARgBSAOIAQESHgoJZ2FzX3ByaWNlGAcgASgJQgbS8xgCGAFIBIgBARIkCg9tYXhfZmVlX3Blcl9nYXMYCCABKAlCBtLzGAIYAUgFiAEBEi0KGG1heF9wcmlvcml0eV9mZWVfcGVyX2dhcxgJIAEoCUIG0vMYAhgBSAaIAQESLQoFc3BlZWQYCiABKA4yES5yZWxheWVyLnYxLlNwZWVkQgbS8xgCGAFIB4gBARI1CglzaWduYXR1cmUYCyABKAsyFS5yZWxheWVyLnYxLlNpZ25hdHVyZUIG0vMYAhgBSAiIAQESEwoLaXNfY2FuY2VsZWQYDCABKAgSKwoEY2FsbBgNIAEoCzIYLnJlbGF5ZXIudjEuQ29udHJhY3RDYWxsSAmIAQESHQoQY29udHJhY3RfYWRkcmVzcxgOIAEoCUgKiAEBQgUKA190b0IHCgVfZGF0YUIICgZfbm9uY2VCDAoKX2dhc19saW1pdEIMCgpfZ2FzX3ByaWNlQhIKEF9tYXhfZmVlX3Blcl9nYXNCGwoZX21heF9wcmlvcml0eV9mZWVfcGVyX2dhc0IICgZfc3BlZWRCDAoKX3NpZ25hdHVyZUIHCgVfY2FsbEITChFfY29udHJhY3RfYWRkcmVzcyKlAwoKRXZtQXR0ZW1wdBIVCgVub25jZRgBIAEoBEIG0vMYAggBEhcKAnRvGAIgASgJQgbS8xgCGAFIAIgBARINCgV2YWx1ZRgDIAEoCRIZCgRkYXRhGAQgASgJQgbS8xgCGAFIAYgBARIZCglnYXNfbGltaXQYBSABKARCBtLzGAIIARIeCglnYXNfcHJpY2UYBiABKAlCBtLzGAIYAUgCiAEBEiQKD21heF9mZWVfcGVyX2dhcxgHIAEoCUIG0vMYAhgBSAOIAQESLQoYbWF4X3ByaW9yaXR5X2ZlZV9wZXJfZ2FzGAggASgJQgbS8xgCGAFIBIgBARIoCglzaWduYXR1cmUYCSABKAsyFS5yZWxheWVyLnYxLlNpZ25hdHVyZRIrCgRjYWxsGAogASgLMhgucmVsYXllci52MS5Db250cmFjdENhbGxIBYgBAUIFCgNfdG9CBwoFX2RhdGFCDAoKX2dhc19wcmljZUISChBfbWF4X2ZlZV9wZXJfZ2FzQhsKGV9tYXhfcHJpb3JpdHlfZmVlX3Blcl9nYXNCBwoFX2NhbGwiOQoJU2lnbmF0dXJlEgkKAXIYASABKAkSCQoBcxgCIAEoCRILCgNzaWcYAyABKAkSCQoBdhgEIAEoDSLHBQoLRXZtUG9saWNpZXMSIgoLbWluX2JhbGFuY2UYASABKAlCCNLzGAQIARABSACIAQESJgoNZ2FzX3ByaWNlX2NhcBgCIAEoCUIK0vMYBggBEAE4AUgBiAEBEjUKE3doaXRlbGlzdF9yZWNlaXZlcnMYAyADKAlCGNLzGBRYAaoBC2V2bV9hZGRyZXNzyAGQThIcCg9laXAxNTU5X3ByaWNpbmcYBCABKAhIAogBARIhChRnYXNfbGltaXRfZXN0aW1hdGlvbhgFIAEoCEgDiAEBEiAKE2luY2x1ZGVfcmV2ZXJ0X2RhdGEYBiABKAhIBIgBARImCg1tYXhfaW5fZmxpZ2h0GAcgASgNQgrS8xgGOAFAoI0GSAWIAQESJgoZYWxsb3dfdHJhbnNhY3Rpb25fc2lnbmluZxgIIAEoCEgGiAEBEi0KBXJ1bGVzGAkgAygLMhMucmVsYXllci52MS5Fdm1SdWxlQgnS8xgFWAHIAUASLwoHc2lnbmluZxgKIAEoCzIZLnJlbGF5ZXIudjEuU2lnbmluZ1BvbGljeUgHiAEBOn/q8xh7GnkKFHByaXZhdGVfdHJhbnNhY3Rpb25zEjlQcml2YXRlIHRyYW5zYWN0aW9ucyBhcmUgbm90IHN1cHBvcnRlZDogdHJ1ZSBpcyByZWplY3RlZC4iJnByaXZhdGUgdHJhbnNhY3Rpb25zIGFyZSBub3Qgc3VwcG9ydGVkQg4KDF9taW5fYmFsYW5jZUIQCg5fZ2FzX3ByaWNlX2NhcEISChBfZWlwMTU1OV9wcmljaW5nQhcKFV9nYXNfbGltaXRfZXN0aW1hdGlvbkIWChRfaW5jbHVkZV9yZXZlcnRfZGF0YUIQCg5fbWF4X2luX2ZsaWdodEIcChpfYWxsb3dfdHJhbnNhY3Rpb25fc2lnbmluZ0IKCghfc2lnbmluZypoCgVTcGVlZBIVChFTUEVFRF9VTlNQRUNJRklFRBAAEhEKDVNQRUVEX0ZBU1RFU1QQARIOCgpTUEVFRF9GQVNUEAISEQoNU1BFRURfQVZFUkFHRRADEhIKDlNQRUVEX1NBRkVfTE9XEARCfwoOY29tLnJlbGF5ZXIudjFCCEV2bVByb3RvUAFaFHJlbGF5ZXIvdjE7cmVsYXllcnYxqgIKUmVsYXllci5WMboCCVJlbGF5ZXJWMcoCClJlbGF5ZXJcVjHiAhZSZWxheWVyXFYxXEdQQk1ldGFkYXRh6gILUmVsYXllcjo6VjFiBnByb3RvMw", [file_google_protobuf_timestamp, file_relayer_rest_v1_options, file_relayer_v1_rules]);
 
 /**
  * The content of an EVM transaction. `to`, `data` or both are required; `call` can replace `data`.
@@ -472,118 +472,6 @@ export const EvmPoliciesSchema: GenMessage<EvmPolicies> = /*@__PURE__*/
   messageDesc(file_relayer_v1_evm, 5);
 
 /**
- * What a relayer signs that the service does not send. What is not set is denied with 403 `POLICY_DENIED`.
- *
- * @generated from message relayer.v1.SigningPolicy
- */
-export type SigningPolicy = Message<"relayer.v1.SigningPolicy"> & {
-  /**
-   * Messages (SignData).
-   *
-   * @generated from field: relayer.v1.SigningEffect messages = 1;
-   */
-  messages: SigningEffect;
-
-  /**
-   * Transactions (SignTransaction), if `allow_transaction_signing` is true.
-   *
-   * @generated from field: relayer.v1.SigningEffect transactions = 2;
-   */
-  transactions: SigningEffect;
-
-  /**
-   * Typed data (SignTypedData), such as permits and transfer authorizations of tokens.
-   *
-   * @generated from field: relayer.v1.TypedDataPolicy typed_data = 3;
-   */
-  typedData?: TypedDataPolicy | undefined;
-};
-
-/**
- * Describes the message relayer.v1.SigningPolicy.
- * Use `create(SigningPolicySchema)` to create a new message.
- */
-export const SigningPolicySchema: GenMessage<SigningPolicy> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_evm, 6);
-
-/**
- * Which typed data is signed: `allow` (all), `deny` (none), or that of some domains.
- *
- * @generated from message relayer.v1.TypedDataPolicy
- */
-export type TypedDataPolicy = Message<"relayer.v1.TypedDataPolicy"> & {
-  /**
-   * All or none, without `domains`.
-   *
-   * @generated from field: relayer.v1.SigningEffect effect = 1;
-   */
-  effect: SigningEffect;
-
-  /**
-   * The domains whose typed data is signed, at most 100.
-   *
-   * @generated from field: repeated relayer.v1.TypedDataDomain domains = 2;
-   */
-  domains: TypedDataDomain[];
-};
-
-/**
- * Describes the message relayer.v1.TypedDataPolicy.
- * Use `create(TypedDataPolicySchema)` to create a new message.
- */
-export const TypedDataPolicySchema: GenMessage<TypedDataPolicy> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_evm, 7);
-
-/**
- * A domain of typed data: its separator, or all of its fields.
- *
- * @generated from message relayer.v1.TypedDataDomain
- */
-export type TypedDataDomain = Message<"relayer.v1.TypedDataDomain"> & {
-  /**
-   * The hash of the domain, 32 bytes in hex.
-   *
-   * @generated from field: optional string separator = 1;
-   */
-  separator?: string | undefined;
-
-  /**
-   * The field `name`.
-   *
-   * @generated from field: optional string name = 2;
-   */
-  name?: string | undefined;
-
-  /**
-   * The field `version`.
-   *
-   * @generated from field: optional string version = 3;
-   */
-  version?: string | undefined;
-
-  /**
-   * The field `chainId`.
-   *
-   * @generated from field: optional uint64 chain_id = 4;
-   */
-  chainId?: bigint | undefined;
-
-  /**
-   * The field `verifyingContract`.
-   *
-   * @generated from field: optional string verifying_contract = 5;
-   */
-  verifyingContract?: string | undefined;
-};
-
-/**
- * Describes the message relayer.v1.TypedDataDomain.
- * Use `create(TypedDataDomainSchema)` to create a new message.
- */
-export const TypedDataDomainSchema: GenMessage<TypedDataDomain> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_evm, 8);
-
-/**
  * How fast a transaction should be mined. It decides the price, and how soon the service bumps the fee.
  *
  * @generated from enum relayer.v1.Speed
@@ -630,38 +518,4 @@ export enum Speed {
  */
 export const SpeedSchema: GenEnum<Speed> = /*@__PURE__*/
   enumDesc(file_relayer_v1_evm, 0);
-
-/**
- * Whether something is signed.
- *
- * @generated from enum relayer.v1.SigningEffect
- */
-export enum SigningEffect {
-  /**
-   * Denied.
-   *
-   * @generated from enum value: SIGNING_EFFECT_UNSPECIFIED = 0;
-   */
-  UNSPECIFIED = 0,
-
-  /**
-   * Signed.
-   *
-   * @generated from enum value: SIGNING_EFFECT_ALLOW = 1;
-   */
-  ALLOW = 1,
-
-  /**
-   * Denied.
-   *
-   * @generated from enum value: SIGNING_EFFECT_DENY = 2;
-   */
-  DENY = 2,
-}
-
-/**
- * Describes the enum relayer.v1.SigningEffect.
- */
-export const SigningEffectSchema: GenEnum<SigningEffect> = /*@__PURE__*/
-  enumDesc(file_relayer_v1_evm, 1);
 

@@ -68,6 +68,8 @@ export interface StellarPolicies {
   readonly restoreArchived: boolean;
   /** Null: none. */
   readonly rules: readonly PartRule[] | null;
+  /** See `EvmPolicies`. */
+  readonly signing: SigningPolicy | null;
 }
 
 /** The policies of a Solana relayer. Programs and accounts are base58. */
@@ -89,6 +91,8 @@ export interface SolanaPolicies {
   readonly allowAccountChanges: readonly SolanaAccountChange[];
   /** Null: none. */
   readonly rules: readonly PartRule[] | null;
+  /** See `EvmPolicies`. */
+  readonly signing: SigningPolicy | null;
 }
 
 /** A relayer's policies, in the shape of its network. */
@@ -193,6 +197,7 @@ export const defaultPolicies: {
     resourceFeeMarginPercent: 15,
     restoreArchived: true,
     rules: null,
+    signing: null,
   },
   solana: {
     network: 'solana',
@@ -205,5 +210,6 @@ export const defaultPolicies: {
     maxTxDataSizeBytes: 1232,
     allowAccountChanges: [],
     rules: null,
+    signing: null,
   },
 };

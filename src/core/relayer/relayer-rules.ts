@@ -25,12 +25,16 @@ export function checkRelayerParts({ name, customRpcUrls, policies }: Parts, rule
 
 /** Returns what is wrong with policies; the ranges of their fields are the contract's. */
 function policyProblems(policies: RelayerPolicies): readonly FieldProblem[] {
+  const { network, signing } = policies;
+  return [...problemsOn(policies), ...(signing === null ? [] : signingProblems('policies.signing', signing, network))];
+}
+
+function problemsOn(policies: RelayerPolicies): readonly FieldProblem[] {
   if (policies.network === 'evm') {
     return [
       ...capProblems('gas_price_cap', policies.gasPriceCapWei),
       ...listProblems('whitelist_receivers', policies.whitelistReceivers, syntaxes.evm_address),
       ...(policies.rules === null ? [] : evmRuleProblems('policies.rules', policies.rules)),
-      ...(policies.signing === null ? [] : signingProblems('policies.signing', policies.signing)),
     ];
   }
   if (policies.network === 'stellar')

@@ -1,5 +1,6 @@
 import { DomainError, type FieldProblem } from '../errors/errors.js';
 import type { Directory } from '../ports/directory.js';
+import type { NetworkType } from '../records/network.js';
 import type { Relayer } from '../records/relayer.js';
 import type { SigningPolicy, TypedDataDomain } from '../records/signing-policy.js';
 
@@ -16,7 +17,9 @@ const maxDomains = 100;
 const nothing: SigningPolicy = { messages: false, transactions: false, typedData: false };
 
 /** Returns what is wrong with a signing policy. `field` leads to it. */
-export function signingProblems(field: string, { typedData }: SigningPolicy): readonly FieldProblem[] {
+export function signingProblems(field: string, { typedData }: SigningPolicy, networkType: NetworkType): readonly FieldProblem[] {
+  if (networkType !== 'evm' && typedData !== false)
+    return [{ field: `${field}.typed_data`, description: 'must be deny or left out: only evm relayers sign typed data' }];
   if (typedData === null) return [{ field: `${field}.typed_data`, description: 'must be allow, deny or domains' }];
   if (typeof typedData === 'boolean') return [];
   if (typedData.length > maxDomains)
@@ -40,8 +43,8 @@ export interface RequireSigningDeps {
  */
 export function requireSigning({ directory, keccak256 }: RequireSigningDeps, relayer: Relayer, wanted: WantedSignature): void {
   for (const { id, policies } of relayersFor(directory, relayer, wanted)) {
-    const policy = 'signing' in policies ? policies.signing : null;
-    const signing = policy ?? (policies.rules === null ? null : nothing);
+    const { signing: policy, rules } = policies;
+    const signing = policy ?? (rules === null ? null : nothing);
     if (signing === null || isAllowed(keccak256, signing, wanted)) continue;
     const why =
       policy === null ? 'has rules about what its account sends and no policy signing' : 'does not allow it in its policy signing';

@@ -34,6 +34,7 @@ test('policies: every network has a minimum balance and a maximum in flight', ()
     maxTxDataSizeBytes: 1232,
     allowAccountChanges: [],
     rules: null,
+    signing: null,
   };
   const all = [evmPolicies({ minBalanceWei: 1n, maxInFlight: 5 }), onStellar, onSolana];
   assert.deepEqual(all.map(minBalanceOf), [1n, 2n, 3n]);

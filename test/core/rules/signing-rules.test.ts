@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { type TypedDataDomain as EthersDomain, getBytes, keccak256, TypedDataEncoder } from 'ethers';
 import fc from 'fast-check';
 import { DomainError } from '../../../src/core/errors/errors.js';
+import type { NetworkType } from '../../../src/core/records/network.js';
 import type { SigningPolicy, TypedDataDomain } from '../../../src/core/records/signing-policy.js';
 import { requireSigning, signingProblems, type WantedSignature } from '../../../src/core/rules/signing-rules.js';
 import { evmRelayer } from '../../support/evm.js';
@@ -65,8 +66,8 @@ describe('signatures of relayers with rules', () => {
   });
 
   it('a domain is its separator or its fields, and a policy is clear about typed data', () => {
-    const problems = (typedData: SigningPolicy['typedData']) =>
-      signingProblems('policies.signing', { messages: false, transactions: false, typedData }).map(({ field }) => field);
+    const problems = (typedData: SigningPolicy['typedData'], networkType: NetworkType = 'evm') =>
+      signingProblems('policies.signing', { messages: false, transactions: false, typedData }, networkType).map(({ field }) => field);
     const separator = '11'.repeat(32);
     assert.deepEqual(problems(null), ['policies.signing.typed_data']);
     assert.deepEqual(problems(true), []);
@@ -74,5 +75,10 @@ describe('signatures of relayers with rules', () => {
       problems([noFields, { ...noFields, separator }, { ...noFields, separator, name: 'Token' }, { ...noFields, chainId: 0n }]),
       ['policies.signing.typed_data.domains[0]', 'policies.signing.typed_data.domains[2]'],
     );
+    for (const networkType of ['stellar', 'solana'] as const) {
+      for (const typedData of [null, true, [], [{ ...noFields, separator }]])
+        assert.deepEqual(problems(typedData, networkType), ['policies.signing.typed_data'], 'only EVM networks have typed data');
+      assert.deepEqual(problems(false, networkType), []);
+    }
   });
 });

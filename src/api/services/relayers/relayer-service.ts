@@ -120,7 +120,7 @@ const listing: Listing<DomainRelayer, Relayer> = { desc: RelayerSchema, record: 
 
 /** Warns that rules without a signing policy end all signatures. */
 function warnOfSigning({ policies }: DomainRelayer, call: Call): void {
-  if (policies.network !== 'evm' || policies.rules === null || policies.signing !== null) return;
+  if (policies.rules === null || policies.signing !== null) return;
   const message = 'the relayer has rules and no policy signing, so it signs nothing that the service does not send';
   call.warnings.push({ level: 'warn', message });
 }

@@ -92,6 +92,7 @@ const stellar: StellarPolicies = {
   operationSourceAccounts: ['GBRPYHIL2CI3FNQ4BXLFMNDLFJUNPU2HY3ZMFSHONUCEOASW7QC7OX2H'],
   resourceFeeMarginPercent: 40,
   restoreArchived: false,
+  signing: { messages: false, transactions: true, typedData: false },
   rules: [
     {
       id: 'payouts',
@@ -127,6 +128,7 @@ const solana: SolanaPolicies = {
   maxSignatures: 4,
   maxTxDataSizeBytes: 800,
   allowAccountChanges: ['allocate'],
+  signing: { messages: true, transactions: false, typedData: false },
   rules: [
     {
       id: 'payouts',
