@@ -126,8 +126,8 @@ function testDoors(network: 'stellar' | 'solana', rigOf: () => Rig, transactions
     const rig = rigOf();
     for (const method of callMethods[network]) {
       const body = { jsonrpc: '2.0', method, params: {}, id: 1 };
-      const { text, body: answer } = await rest(rig.service.baseUrl, 'POST', `${path(rig)}/rpc`, body);
-      assert.match(String(answer.error?.message), /is not$|is not supported/, text);
+      const { text } = await rest(rig.service.baseUrl, 'POST', `${path(rig)}/rpc`, body);
+      assert.match(text, /is not"|is not supported/);
     }
   });
 
