@@ -110,6 +110,7 @@ describe('Solana policies', () => {
       maxTxDataSizeBytes: 1232,
       allowAccountChanges: [],
       rules: null,
+      signing: null,
     });
     const unsaid = [
       `relayers[0].policies.fee_payment_strategy: must be set to "relayer": the default of OpenZeppelin Relayer, "user", is not supported`,
@@ -130,6 +131,7 @@ describe('Solana policies', () => {
       max_signatures: 3,
       max_tx_data_size: 1000,
       allow_account_changes: ['assign', 'token_close'],
+      signing: { transactions: 'allow' },
     };
     assert.deepEqual(await policiesOf(solanaRelayer(policies)), {
       network: 'solana',
@@ -142,6 +144,7 @@ describe('Solana policies', () => {
       maxTxDataSizeBytes: 1000,
       allowAccountChanges: ['assign', 'token_close'],
       rules: null,
+      signing: { messages: false, transactions: true, typedData: false },
     });
   });
 
