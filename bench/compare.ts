@@ -1,6 +1,6 @@
 /*
  * `npm run bench -- compare --against <commit> [--rounds 20] [--slice-ms 300] [--batch 500] [--unmeasured 6000] [--max 1.25] [--postgres both|own]
- * [--node <program>] [--node-flag=<flag>] [names of rows...]`. See README.md here.
+ * [--rules] [--node <program>] [--node-flag=<flag>] [names of rows...]`. See README.md here.
  */
 import { setTimeout as elapsed } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -12,6 +12,7 @@ import { processCpuUs } from './load/process-cpu.js';
 import { pinned } from './pinned-process.js';
 import { residentMb } from './reads.js';
 import { programIn, referenceBuild } from './reference-build.js';
+import { policiesWithRules } from './rules.js';
 import { authorization, type MeasuredServer, startBaseline, startBuiltService } from './servers.js';
 import { median } from './table.js';
 
@@ -34,12 +35,14 @@ const { values: options, positionals: names } = parseArgs({
     unmeasured: { type: 'string', default: '6000' },
     max: { type: 'string' },
     postgres: { type: 'string' },
+    // Only this build has spending rules.
+    rules: { type: 'boolean', default: false },
     // The runtime of this build alone, and its flags.
     node: { type: 'string', default: process.execPath },
     'node-flag': { type: 'string', multiple: true, default: [] },
   },
 });
-const rows = ['rest-sign', 'connect-sign', 'grpc-sign', 'rest-get', 'engine'] as const;
+const rows = ['rest-sign', 'connect-sign', 'grpc-sign', 'rest-get', 'rest-send', 'engine'] as const;
 const unknown = names.filter((name) => !(rows as readonly string[]).includes(name));
 const onPostgres = options.postgres;
 if (options.against === undefined || unknown.length > 0 || ![undefined, 'both', 'own'].includes(onPostgres)) {
@@ -66,7 +69,8 @@ try {
   const postgres = onPostgres === undefined ? null : await startPostgres();
   if (postgres !== null) releasers.push(postgres.stop);
   const old = await startContender({ main: programIn(reference) }, chain, onPostgres === 'both' ? postgres : null);
-  const own = await startContender({ main: programIn('.'), node: options.node, flags: options['node-flag'] }, chain, postgres);
+  const policies = options.rules ? policiesWithRules : {};
+  const own = await startContender({ main: programIn('.'), node: options.node, flags: options['node-flag'], policies }, chain, postgres);
   for (const row of chosen) {
     const ratio = row === 'engine' ? await compareEngines(old, own) : await compareRow(row, old, own);
     ratios.set(row, ratio);
@@ -80,13 +84,17 @@ if (options.max !== undefined && worst > Number(options.max)) {
   process.exitCode = 1;
 }
 
-async function startContender(
-  { main, node, flags = [] }: { readonly main: string; readonly node?: string; readonly flags?: readonly string[] },
-  chain: Anvil,
-  postgres: TestPostgres | null,
-): Promise<Contender> {
+/** A service to measure. */
+interface Program {
+  readonly main: string;
+  readonly node?: string;
+  readonly flags?: readonly string[];
+  readonly policies?: object;
+}
+
+async function startContender({ main, flags = [], ...program }: Program, chain: Anvil, postgres: TestPostgres | null): Promise<Contender> {
   const env = postgres === null ? {} : { DATABASE_URL: await postgres.newDatabase() };
-  const server = await started(startBuiltService(main, chain.url, flags, env, node));
+  const server = await started(startBuiltService(main, chain.url, flags, env, program));
   const relayer = await call(server, 'GET', '/relayers/r1');
   await chain.rpc('anvil_setBalance', [relayer.address, '0x21e19e0c9bab2400000']);
   const transaction = await call(server, 'POST', '/relayers/r1/transactions', sampleTransaction);
@@ -113,12 +121,13 @@ async function compareRow(row: string, old: Contender, own: Contender): Promise<
       { name: 'own', ...addressOf(own.server), one: caseOf(own) },
       ...(bare === null ? [] : [{ name: 'bare', ...bare }]),
     ];
-    for (const { one, ...at } of contenders) await cpuOf(at, one, warmUpMs);
+    await warmUp(row, contenders, cpuOf);
     const samples = new Map<string, number[]>(contenders.map(({ name }) => [name, []]));
     for (let round = 0; round < rounds; round += 1) {
       // Every second round backwards, so that each comes after both of its neighbours.
       for (const { name, one, ...at } of round % 2 === 0 ? contenders : contenders.toReversed()) {
         samples.get(name)?.push(await cpuOf(at, one, 50));
+        if (row === 'rest-send') await untilIdle(at);
       }
     }
     const ratio = pairedRatio(samples.get('own'), samples.get('reference'));
@@ -128,6 +137,27 @@ async function compareRow(row: string, old: Contender, own: Contender): Promise<
     return ratio;
   } finally {
     load.stop();
+  }
+}
+
+/** Runs what is not measured. As many sends as a slice has at once are refused after some seconds, and their lane must be idle again. */
+async function warmUp(
+  row: string,
+  contenders: readonly { readonly pid: number; readonly port: number; readonly one: Case }[],
+  run: (at: { readonly pid: number; readonly port: number }, one: Case, warmUpMs: number) => Promise<number>,
+): Promise<void> {
+  for (const { one, ...at } of contenders) {
+    if (row !== 'rest-send') await run(at, one, warmUpMs);
+    else for (let sent = 0; sent < Number(options.unmeasured); sent = await untilIdle(at)) await run(at, one, 50);
+  }
+}
+
+/** Resolves to the number of its transactions when all of them are confirmed. */
+async function untilIdle({ port }: { readonly port: number }): Promise<number> {
+  for (;;) {
+    const [all, confirmed] = [await countOf(port, ''), await countOf(port, '&status=confirmed')];
+    if (all === confirmed) return all;
+    await elapsed(100);
   }
 }
 
@@ -186,8 +216,12 @@ async function compareEngines(old: Contender, own: Contender): Promise<number> {
   return ratio;
 }
 
-async function finalCount(server: MeasuredServer): Promise<number> {
-  const { pagination } = await answerOf(server, 'GET', '/relayers/r1/transactions?per_page=1&status=confirmed');
+function finalCount({ ports: [port = 0] }: MeasuredServer): Promise<number> {
+  return countOf(port, '&status=confirmed');
+}
+
+async function countOf(port: number, filter: string): Promise<number> {
+  const { pagination } = await answerOf(port, 'GET', `/relayers/r1/transactions?per_page=1${filter}`);
   return (pagination as { total_items: number }).total_items;
 }
 
@@ -201,12 +235,12 @@ function addressOf({ pid, ports }: MeasuredServer, index = 0): { readonly pid: n
 }
 
 async function call(server: MeasuredServer, method: string, path: string, body?: object): Promise<Record<string, unknown>> {
-  return (await answerOf(server, method, path, body)).data as Record<string, unknown>;
+  return (await answerOf(server.ports[0] ?? 0, method, path, body)).data as Record<string, unknown>;
 }
 
 /** The envelope of a REST call that must succeed. */
-async function answerOf(server: MeasuredServer, method: string, path: string, body?: object): Promise<Record<string, unknown>> {
-  const response = await fetch(`http://127.0.0.1:${server.ports[0]}/api/v1${path}`, {
+async function answerOf(port: number, method: string, path: string, body?: object): Promise<Record<string, unknown>> {
+  const response = await fetch(`http://127.0.0.1:${port}/api/v1${path}`, {
     method,
     headers: { authorization, 'content-type': 'application/json' },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),

@@ -63,7 +63,7 @@ await runNamed('bench', {
     takes: 'by --rounds',
     does: 'compares two builds, row by row',
     options:
-      '--against <commit> [rest-sign] [connect-sign] [grpc-sign] [rest-get] [engine] [--rounds 20] [--slice-ms 300] [--batch 500] [--unmeasured 6000] [--max 1.25] [--postgres both|own]',
+      '--against <commit> [rest-sign] [connect-sign] [grpc-sign] [rest-get] [rest-send] [engine] [--rounds 20] [--slice-ms 300] [--batch 500] [--unmeasured 6000] [--max 1.25] [--postgres both|own] [--rules]',
     load: () => import('./compare.js'),
   },
   entered: {

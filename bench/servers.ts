@@ -24,9 +24,9 @@ export async function startBuiltService(
   rpcUrl: string,
   nodeFlags: readonly string[],
   env: Readonly<Record<string, string>> = {},
-  node = process.execPath,
+  { node = process.execPath, policies = {} }: { readonly node?: string; readonly policies?: object } = {},
 ): Promise<MeasuredServer> {
-  const home = await createServiceHome({ rpcUrl, policies: { max_in_flight: 50_000 }, env: { LOG_LEVEL: 'info', ...env } });
+  const home = await createServiceHome({ rpcUrl, policies: { max_in_flight: 50_000, ...policies }, env: { LOG_LEVEL: 'info', ...env } });
   const service = await startServiceIn(home, main, nodeFlags, node);
   return {
     ...service,
