@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
 import { it, type TestContext } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { parseEther } from 'ethers';
 import { type Anvil, startAnvil } from '../support/anvil.js';
 import { rest } from '../support/callers.js';
-import { type Instances, startInstances } from '../support/instances.js';
+import { startInstances } from '../support/instances.js';
 import { startPostgres } from '../support/postgres.js';
 import { createServiceHome } from '../support/service.js';
+import { untilAnswered } from '../support/until-answered.js';
 import { waitFor } from '../support/wait-for.js';
 
 const receiver = `0x${'51'.repeat(20)}`;
@@ -34,28 +33,6 @@ const limits: Readonly<Record<string, Limited>> = {
   },
 };
 
-interface Answer {
-  readonly status: number;
-  readonly text: string;
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
-  readonly body: any;
-}
-
-/** Calls an instance until one answers for good. */
-async function untilAnswered(instances: Instances, index: number, verb: string, path: string, body: object): Promise<Answer> {
-  const headers = { 'idempotency-key': randomUUID() };
-  for (let turn = index; ; turn += 1) {
-    const { baseUrl } = instances.all[turn % instances.all.length] ?? assert.fail();
-    // An instance that is stopped answers nothing.
-    const late = delay(3_000, null, { ref: false });
-    const answer: Answer | null = await Promise.race([rest(baseUrl, verb, path, body, headers).catch(() => null), late]);
-    // The key of a call that goes on at another instance, or whose outcome is not known, answers 409 for a time.
-    const goesOn = answer === null || answer.status >= 500 || (answer.status === 409 && /idempotency/i.test(answer.text));
-    if (!goesOn) return answer;
-    await delay(100);
-  }
-}
-
 for (const [asset, limited] of Object.entries(limits))
   it(`a limit of ${asset} holds for three instances of which each is killed, stopped or continued, and nothing of it leaks`, (test) =>
     holds(test, asset, limited));
@@ -74,7 +51,7 @@ async function holds(test: TestContext, asset: string, { rule, amount: limit, pa
   });
   const path = `/relayers/${home.relayerId}/transactions`;
   const pay = (index: number, value: number) =>
-    untilAnswered(instances, index, 'POST', path, { to: receiver, value, gas_limit: 21_000, speed: 'average' });
+    untilAnswered(instances, index, { verb: 'POST', path, body: { to: receiver, value, gas_limit: 21_000, speed: 'average' } });
 
   let answered = 0;
   const strikes: readonly (readonly [after: number, strike: (pid: number) => Promise<void>])[] = [
@@ -103,10 +80,10 @@ async function holds(test: TestContext, asset: string, { rule, amount: limit, pa
         assert.ok(sent.status === 200 || sent.status === 403, sent.text);
         outcomes.push(sent.status);
         if (sent.status !== 200 || turn % 3 !== 0) continue;
-        const replaced = await untilAnswered(instances, worker + 1, 'PUT', `${path}/${sent.body.data.id}`, {
-          to: receiver,
-          value: 25,
-          speed: 'fastest',
+        const replaced = await untilAnswered(instances, worker + 1, {
+          verb: 'PUT',
+          path: `${path}/${sent.body.data.id}`,
+          body: { to: receiver, value: 25, speed: 'fastest' },
         });
         assert.ok([200, 400, 403, 409].includes(replaced.status), replaced.text);
       }

@@ -20,6 +20,7 @@ import { races } from './races.js';
 import { reorgs } from './reorgs.js';
 import { rollingRestart } from './rolling-restart.js';
 import { solanaKill } from './solana/solana-kill.js';
+import { spendingLimits } from './spending-limits.js';
 import { spike } from './spike.js';
 import { stellarKill } from './stellar/stellar-kill.js';
 import { stellarRaces } from './stellar/stellar-races.js';
@@ -45,6 +46,8 @@ export const suites: ReadonlyMap<string, FaultSuite> = new Map([
   ['batches/postgres', batches.postgres],
   ['batches/stellar', batches.stellar],
   ['batches/solana', batches.solana],
+  ['spending-limits/sqlite', spendingLimits.sqlite],
+  ['spending-limits/postgres', spendingLimits.postgres],
   ['healing/foreign-use/before', foreignUse.before],
   ['healing/foreign-use/in-flight', foreignUse.inFlight],
   ['healing/dropped', dropped],
