@@ -106,7 +106,7 @@ export function createAuditor({
   const mayShowUsedAsFree = faults.has('lag') || faults.has('nonce lie');
   const isToldByLiars = toldOf?.chain === 'by liars alone';
   const relayerIds = accounts.map(({ relayerId }) => relayerId);
-  const records = followRecords({ database, relayerIds, attempt: seeAttempt, record: see });
+  const records = followRecords({ database, relayerIds, attempt: seeAttempt, record: see, elapsedMs });
   const { known, history, count } = records;
 
   function pay(block: Block, by: 1 | -1): void {

@@ -54,6 +54,7 @@ export function createSolanaAuditor(options: SolanaAuditorOptions): SolanaAudito
     relayerIds: relayers.map(({ relayerId }) => relayerId),
     attempt: seeAttempt,
     record: see,
+    elapsedMs,
   });
   const { history } = records;
   for (const block of chain.recentBlocks(Number.MAX_SAFE_INTEGER, newest)) heights.set(block.hash, block.height);

@@ -65,6 +65,7 @@ export function createStellarAuditor({ database, ledger, orders, relayers, elaps
     relayerIds: relayers.map(({ relayerId }) => relayerId),
     attempt: seeAttempt,
     record: see,
+    elapsedMs,
   });
   const { history } = records;
 
