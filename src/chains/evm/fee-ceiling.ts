@@ -29,29 +29,23 @@ export interface ChosenPrice {
   readonly outbids: readonly Attempt[];
   /** It frees a slot. */
   readonly isFiller: boolean;
-  readonly market: Pick<Market, 'baseFeeWei' | 'highestBaseFeeWei' | 'priceToFree'>;
+  readonly market: Pick<Market, 'baseFeeWei' | 'priceToFree'>;
 }
 
 /**
  * Lowers a price so that the fee stays within the ceiling per transaction. Refuses if no block, or no slot, would take that, or if no base
- * fee shows what a block takes: a price below the market would block the lane. A filler may cost the market price, or of a legacy price,
- * which is paid as a whole, the base fee; and it may exceed the ceiling as it may exceed a price cap. Null: there is no ceiling.
+ * fee shows what a block takes: a price below the market would block the lane. A filler may cost one step more, or one step more than the
+ * caller's own price in its slot, but never what a market alone asks, which one node may have made up. Null: there is no ceiling.
  */
 export async function withinCeiling(maxFeeWei: bigint | null, chosen: ChosenPrice): Promise<EvmPrice | Refusal> {
   if (maxFeeWei === null) return chosen.price;
-  const { price, gasLimit, outbids, isFiller, market } = chosen;
+  const { price, gasLimit, outbids, isFiller } = chosen;
   const mostWei = maxFeeWei / gasLimit;
   const priceWei = maxCostPerGasWei(price);
   const lowered = await atMost(mostWei, chosen);
   if (lowered !== null) return lowered;
-  if (isFiller) {
-    const minimum = minimumToOutbid(outbids);
-    if (priceWei <= highestToFree(mostWei, minimumToOutbidContent(outbids))) return price;
-    if (price.kind === 'legacy') {
-      const least = loweredTo(price, await market.highestBaseFeeWei());
-      if (maxCostPerGasWei(least) > mostWei && (minimum === null || reaches(least, minimum))) return least;
-    } else if (priceWei <= maxCostPerGasWei(await market.priceToFree(price.kind))) return price;
-  }
+  const freeing = isFiller ? await atMost(highestToFree(mostWei, minimumToOutbidContent(outbids)), chosen) : null;
+  if (freeing !== null) return freeing;
   const sentence = `waiting: the fee may reach ${priceWei * gasLimit} wei, above MAX_FEE_PER_TRANSACTION (${maxFeeWei} wei); set that higher to send at this price`;
   return { refused: 'above_cap', sentence, lasting: false, metadata: { cap_wei: String(mostWei) } };
 }

@@ -23,10 +23,8 @@ export interface Market {
   priceOf(speed: Speed, kind: EvmPrice['kind'], counts?: Counts): Promise<EvmPrice>;
   /** The price of a self-transfer, which frees a slot: that of `fast`, or if no node tells one, what takes it into the next block. */
   priceToFree(kind: EvmPrice['kind'], counts?: Counts): Promise<EvmPrice>;
-  /** The next block's base fee in wei per gas; null if the network has none. */
+  /** The next block's base fee in wei per gas, of what most endpoints show; null if the network has none. */
   baseFeeWei(counts?: Counts): Promise<bigint | null>;
-  /** The highest base fee that the next block can have, as far as a second endpoint shows it; 0: the network has none. */
-  highestBaseFeeWei(): Promise<bigint>;
   /** Null: the network shows none. */
   blockGasLimit(): Promise<bigint | null>;
   /** The price of every speed, and the base fee. */
@@ -166,9 +164,10 @@ export function createMarket({ rpc, memory, isEip1559, ownBids, nowMs }: MarketD
     // A network without EIP-1559 transactions may have base fees, but need not support fee histories.
     async baseFeeWei(counts = 'lower') {
       const known = isEip1559 ? await history().catch(nullIfUnavailable) : null;
-      return known === null ? (await latest()).baseFeePerGasWei : known.baseFeesWei[counts];
+      if (known !== null) return known.baseFeesWei[counts];
+      const confirmedWei = await confirmedBaseFee();
+      return confirmedWei > 0n ? confirmedWei : (await latest()).baseFeePerGasWei === null ? null : 0n;
     },
-    highestBaseFeeWei: async () => highestAfter(await confirmedBaseFee()),
     blockGasLimit: async () => (await latest()).gasLimit,
     demanded: bounds.demanded,
     async view(kind) {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type ChosenPrice, defaultMaxFeeOf, withinCeiling } from '../../../src/chains/evm/fee-ceiling.js';
+import type { Refusal } from '../../../src/core/ports/chain/drafts.js';
 import type { EvmPrice } from '../../../src/core/records/evm.js';
 import { anAttempt } from '../../support/stored-samples.js';
 
@@ -9,7 +10,6 @@ const oneEther = 10n ** 18n;
 const priceOf = (wei: bigint): EvmPrice => ({ kind: 'eip1559', maxFeePerGasWei: wei, maxPriorityFeePerGasWei: wei / 2n });
 const marketAt = (baseFeeWei: bigint | null, priceWei: bigint): ChosenPrice['market'] => ({
   baseFeeWei: async () => baseFeeWei,
-  highestBaseFeeWei: async () => baseFeeWei ?? 0n,
   priceToFree: async () => priceOf(priceWei),
 });
 const chosen = (changes: Partial<ChosenPrice> = {}): ChosenPrice => ({
@@ -50,8 +50,8 @@ describe('the maximum fee of a transaction', () => {
     const outbids = [attemptAt(most)];
     assert.ok('refused' in (await withinCeiling(oneEther, chosen({ price: step, outbids }))));
     assert.deepEqual(await withinCeiling(oneEther, chosen({ price: step, outbids, isFiller: true })), step);
-    const second = priceOf(most * 2n);
-    assert.ok('refused' in (await withinCeiling(oneEther, chosen({ price: second, outbids, isFiller: true }))));
+    const lowered = await withinCeiling(oneEther, chosen({ price: priceOf(most * 20n), outbids, isFiller: true }));
+    assert.ok(!('refused' in lowered) && lowered.kind === 'eip1559' && lowered.maxFeePerGasWei === (most * 11n) / 10n + 1n);
   });
 
   it('the maximum fee of a transaction: never lowers a price below a market that shows no base fee', async () => {
@@ -61,31 +61,24 @@ describe('the maximum fee of a transaction', () => {
     }
   });
 
-  it('the maximum fee of a transaction: a self-transfer may cost the market price, and what content in its slot demands, but no more', async () => {
-    const market = marketAt(10n ** 15n, 2n * 10n ** 15n);
-    const filler = (wei: bigint, outbids: ChosenPrice['outbids'] = []) =>
-      withinCeiling(oneEther, chosen({ price: priceOf(wei), isFiller: true, market, outbids }));
-    assert.deepEqual(await filler(2n * 10n ** 15n), priceOf(2n * 10n ** 15n));
-    assert.ok('refused' in (await filler(2n * 10n ** 15n + 1n)));
-    const most = (10n ** 16n * 11n) / 10n + 1n;
-    assert.deepEqual(await filler(most, [attemptAt(10n ** 16n)]), priceOf(most));
-    assert.ok('refused' in (await filler(most + 1n, [attemptAt(10n ** 16n)])));
-  });
-
-  it('the maximum fee of a transaction: a legacy price of a self-transfer exceeds it only by the base fee', async () => {
-    const legacy = (gasPriceWei: bigint): EvmPrice => ({ kind: 'legacy', gasPriceWei });
-    const filler = (baseFeeWei: bigint | null) =>
-      withinCeiling(
-        10n ** 18n,
-        chosen({
-          price: legacy(10n ** 15n),
-          isFiller: true,
-          market: { ...marketAt(baseFeeWei, 0n), priceToFree: async () => legacy(10n ** 15n) },
-        }),
-      );
-    assert.deepEqual(await filler(gwei), legacy(10n ** 12n));
-    assert.deepEqual(await filler(2n * 10n ** 12n), legacy(2n * 10n ** 12n));
-    assert.ok('refused' in (await filler(null)));
+  it('the maximum fee of a transaction: no market makes a self-transfer cost more than a step above it, or above content in its slot', async () => {
+    const legacyOf = (gasPriceWei: bigint): EvmPrice => ({ kind: 'legacy', gasPriceWei });
+    for (const kind of [priceOf, legacyOf]) {
+      const market = { ...marketAt(10n ** 16n, 10n ** 17n), priceToFree: async () => kind(10n ** 17n) };
+      const filler = (wei: bigint, outbids: ChosenPrice['outbids'] = []) =>
+        withinCeiling(oneEther, chosen({ price: kind(wei), isFiller: true, market, outbids }));
+      const highest = (found: EvmPrice | Refusal): bigint => {
+        assert.ok(!('refused' in found), 'refused' in found ? found.sentence : '');
+        return found.kind === 'legacy' ? found.gasPriceWei : found.maxFeePerGasWei;
+      };
+      const stepOver = (wei: bigint) => (wei * 11n) / 10n + 1n;
+      assert.ok('refused' in (await filler(10n ** 17n)), 'it fills a gap: no block takes so little, so it waits');
+      assert.equal(highest(await filler(10n ** 17n, [attemptAt(10n ** 11n)])), 10n ** 12n, 'content below the ceiling');
+      assert.equal(highest(await filler(10n ** 17n, [attemptAt(10n ** 12n)])), stepOver(10n ** 12n), 'content at the ceiling');
+      assert.equal(highest(await filler(10n ** 17n, [attemptAt(10n ** 15n)])), stepOver(10n ** 15n), 'the own price of a caller');
+      const own = { ...attemptAt(stepOver(10n ** 12n)), purpose: 'cancel' as const };
+      assert.ok('refused' in (await filler(10n ** 17n, [attemptAt(10n ** 12n), own])), 'and no bump passes it again');
+    }
   });
 
   it('the maximum fee of a transaction: is off by default where one unit of the currency may be worth little', () => {

@@ -79,7 +79,6 @@ describe('max_cost', () => {
           const outbids = live === null ? [] : [attemptAt(kind(live))];
           const market = {
             baseFeeWei: async () => base,
-            highestBaseFeeWei: async () => base,
             priceToFree: async () => kind(price),
           };
           const chosen = {
