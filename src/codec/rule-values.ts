@@ -86,29 +86,41 @@ export function protoOfSolanaRule(rule: PartRule): SolanaRule {
 /** What the rules of networks whose transactions have parts share. */
 type SharedParts = Pick<
   StellarRule,
-  'id' | 'effect' | 'to' | 'assets' | 'maxValue' | 'apiKeys' | 'limits' | 'approvals' | 'approvalSeconds'
+  'id' | 'effect' | 'to' | 'assets' | 'maxValue' | 'maxCost' | 'apiKeys' | 'limits' | 'approvals' | 'approvalSeconds'
 >;
 
-function partRuleFrom({ id, effect, to, assets, maxValue, apiKeys, limits, ...rest }: SharedParts): Omit<PartRule, 'kinds' | 'calls'> {
+function partRuleFrom({
+  id,
+  effect,
+  to,
+  assets,
+  maxValue,
+  maxCost,
+  apiKeys,
+  limits,
+  ...rest
+}: SharedParts): Omit<PartRule, 'kinds' | 'calls'> {
   return {
     id,
     effect: effectFrom(effect),
     to: listFrom(to),
     assets: listFrom(assets),
     maxAmount: maxValue === undefined ? null : BigInt(maxValue),
+    maxCost: maxCost === undefined ? null : BigInt(maxCost),
     apiKeyIds: listFrom(apiKeys),
     limits: limits.map((limit) => ({ ...windowFrom(limit), asset: limit.asset })),
     ...approvalsFrom(rest),
   };
 }
 
-function protoPartsOf({ id, effect, to, assets, maxAmount, apiKeyIds, limits, ...rest }: PartRule): SharedParts {
+function protoPartsOf({ id, effect, to, assets, maxAmount, maxCost, apiKeyIds, limits, ...rest }: PartRule): SharedParts {
   return {
     id,
     effect: effectOf(effect),
     to: [...(to ?? [])],
     assets: [...(assets ?? [])],
     ...(maxAmount === null ? {} : { maxValue: String(maxAmount) }),
+    ...(maxCost === null ? {} : { maxCost: String(maxCost) }),
     apiKeys: [...(apiKeyIds ?? [])],
     limits: limits.map((limit) => create(AssetLimitSchema, { ...protoOfWindow(limit), asset: limit.asset })),
     ...protoOfApprovals(rest),

@@ -210,7 +210,18 @@ describe('approvals in a lane', () => {
 });
 
 const part: PartRule = {
-  ...{ id: 'any', effect: 'allow', kinds: null, calls: null, to: null, assets: null, maxAmount: null, apiKeyIds: null, limits: [] },
+  ...{
+    id: 'any',
+    effect: 'allow',
+    kinds: null,
+    calls: null,
+    to: null,
+    assets: null,
+    maxAmount: null,
+    maxCost: null,
+    apiKeyIds: null,
+    limits: [],
+  },
   ...{ approvals: null, approvalMs: null },
 };
 const partRules: readonly PartRule[] = [

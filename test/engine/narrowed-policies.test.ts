@@ -75,6 +75,7 @@ const anyPart: PartRule = {
   to: null,
   assets: null,
   maxAmount: null,
+  maxCost: null,
   apiKeyIds: null,
   limits: [],
   approvals: null,

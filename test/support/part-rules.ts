@@ -16,6 +16,8 @@ export interface DescribedPart {
   readonly paid: readonly { readonly asset: string; readonly amount: bigint; readonly known: boolean }[] | null;
   /** What a path payment buys for its receiver; null: it is none. */
   readonly bought: string | null;
+  /** What it pays of the native asset, as far as it shows, if `paid` does not say so; `isAll`: it pays no more. */
+  readonly native?: { readonly amount: bigint; readonly isAll: boolean };
 }
 
 /** A part that does nothing that rules ask for. */
@@ -29,6 +31,8 @@ export interface RuleWords {
   readonly calls: readonly string[];
   readonly to: readonly string[];
   readonly assets: readonly string[];
+  /** Maximum costs. */
+  readonly costs: readonly bigint[];
 }
 
 const keys = ['key-1', 'key-2'];
@@ -43,8 +47,8 @@ export const anyKey = orNull(fc.constantFrom(...keys));
 /** Random rules, of which some have problems. */
 export function anyRules(words: RuleWords): fc.Arbitrary<readonly PartRule[]> {
   const limit = fc.record({
-    asset: fc.constantFrom(...words.assets),
-    amount: fc.constant(5n),
+    asset: fc.constantFrom(...words.assets, 'cost', 'fee'),
+    amount: fc.constantFrom(5n, 10n ** 12n),
     windowMs: fc.constantFrom(60_000, 3_600_000),
     per: fc.constantFrom('relayer' as const, 'api_key' as const),
   });
@@ -56,6 +60,7 @@ export function anyRules(words: RuleWords): fc.Arbitrary<readonly PartRule[]> {
     to: orNull(someOf(words.to), 2),
     assets: orNull(someOf(words.assets), 3),
     maxAmount: orNull(fc.constantFrom(0n, 1n, 2n, 150n), 3),
+    maxCost: orNull(fc.constantFrom(...words.costs)),
     apiKeyIds: orNull(someOf(keys), 4),
     limits: fc.oneof(fc.constant([]), fc.array(limit, { maxLength: 2 })),
     approvals: orNull(fc.constantFrom(1, 2, 3)),
@@ -64,7 +69,7 @@ export function anyRules(words: RuleWords): fc.Arbitrary<readonly PartRule[]> {
   return fc.uniqueArray(
     rule.map((one) => ({
       ...one,
-      ...(one.effect === 'deny' ? { maxAmount: null, limits: [] } : {}),
+      ...(one.effect === 'deny' ? { maxAmount: null, maxCost: null, limits: [] } : {}),
       ...(one.effect === 'approve' ? {} : { approvals: null, approvalMs: null }),
     })),
     { minLength: 1, maxLength: 5, selector: ({ id }) => id },
@@ -73,16 +78,33 @@ export function anyRules(words: RuleWords): fc.Arbitrary<readonly PartRule[]> {
 
 /** A rule without what a rule that denies cannot have. */
 export function boundless<Rule extends PartRule>(rule: Rule): Rule {
-  return { ...rule, maxAmount: null, limits: [] };
+  return { ...rule, maxAmount: null, maxCost: null, limits: [] };
 }
 
-/** What the page says about rules, written once more without any part of the service. `names`: what else each text is called. */
+const isOfCosts = ({ asset }: { readonly asset: string }): boolean => ['cost', 'fee'].includes(asset);
+
+/** What else each text is called, and what a transaction costs besides what it pays. */
+interface Wording {
+  readonly sameAs: (text: string) => string;
+  readonly isCall: (named: string, call: string) => boolean;
+  readonly leastFee: bigint;
+}
+
+/** What the page says about rules, written once more without any part of the service. */
 export function expectedOf(
   rules: readonly PartRule[],
   parts: readonly DescribedPart[],
   key: string | null,
-  { sameAs, isCall }: { readonly sameAs: (text: string) => string; readonly isCall: (named: string, call: string) => boolean },
+  { sameAs, isCall, leastFee }: Wording,
 ): string {
+  const natives = parts.map(({ paid, native }) => {
+    if (native !== undefined) return native;
+    const amounts = (paid ?? []).map(({ asset, amount }) => (sameAs(asset) === 'native' ? amount : 0n));
+    return { amount: amounts.reduce((sum, one) => sum + one, 0n), isAll: paid !== null };
+  });
+  const value = natives.reduce((sum, { amount }) => sum + amount, 0n);
+  const isAll = natives.every((one) => one.isAll);
+  const used = new Set<PartRule>();
   const rulesOf: string[] = [];
   const counted = new Map<string, bigint>();
   const asked: { readonly count: number; readonly ms: number }[] = [];
@@ -110,11 +132,13 @@ export function expectedOf(
         const isHit = paid === null || touched.some((one) => has(assets, one)) || paid.some(({ known }) => !known);
         if (mustBe ? !isAllowed : !isHit) return false;
       }
-      if (maxAmount === null && limits.length === 0) return true;
+      if (rule.maxCost !== null && value + leastFee > rule.maxCost) return false;
+      if (mustBe && !isAll && limits.some(({ asset }) => asset === 'cost')) return false;
+      const limited = limits.filter((one) => !isOfCosts(one)).map((one) => one.asset);
+      if (maxAmount === null && limited.length === 0) return true;
       if (paid === null) return !mustBe;
       if (paid.length === 0) return false;
-      const limited = limits.map((one) => one.asset);
-      if (limits.length > 0 && paid.some(({ asset }) => !has(limited, asset))) return false;
+      if (limited.length > 0 && paid.some(({ asset }) => !has(limited, asset))) return false;
       if (maxAmount === null) return true;
       const isRead = paid.every(({ asset, known }) => known || has([...(assets ?? []), ...limited], asset));
       return isRead ? paid.every(({ amount }) => amount <= maxAmount) : !mustBe;
@@ -122,8 +146,12 @@ export function expectedOf(
     // What is beyond the maximum or the limits of a rule that asks for approvals may still be for another such rule, but for none that allows.
     const isBeyond = (rule: PartRule) => {
       const { paid } = part;
-      const named = [...(rule.assets ?? []), ...rule.limits.map(({ asset }) => asset)];
-      const isRead = paid !== null && (rule.maxAmount === null || paid.every(({ asset, known }) => known || has(named, asset)));
+      const limited = rule.limits.filter((one) => !isOfCosts(one)).map(({ asset }) => asset);
+      const named = [...(rule.assets ?? []), ...limited];
+      const asksForAmounts = rule.maxAmount !== null || limited.length > 0;
+      const isCostRead = isAll || !rule.limits.some(({ asset }) => asset === 'cost');
+      const isPaidRead = paid !== null && (rule.maxAmount === null || paid.every(({ asset, known }) => known || has(named, asset)));
+      const isRead = isCostRead && (!asksForAmounts || isPaidRead);
       return rule.effect === 'approve' && isRead && isForPart(boundless(rule), true) && !isForPart(rule, true);
     };
     const stopping = rules.filter((rule) => isForPart(rule.effect === 'approve' ? boundless(rule) : rule, rule.effect === 'allow'));
@@ -131,8 +159,9 @@ export function expectedOf(
     const found = stopping.find((rule, at) => !isBeyond(rule) && (firstBeyond < 0 || at < firstBeyond || rule.effect !== 'allow'));
     if (found === undefined || found.effect === 'deny' || !isForPart(found, true)) return 'deny';
     rulesOf.push(found.id);
+    used.add(found);
     if (found.effect === 'approve') asked.push({ count: found.approvals ?? 1, ms: found.approvalMs ?? 86_400_000 });
-    for (const { asset, windowMs, per } of found.limits) {
+    for (const { asset, windowMs, per } of found.limits.filter((one) => !isOfCosts(one))) {
       for (const one of part.paid ?? []) {
         if (sameAs(asset) !== sameAs(one.asset) || one.amount === 0n) continue;
         const window = [found.id, asset, windowMs, per === 'relayer' ? 'all' : key].join(' ');
@@ -140,9 +169,13 @@ export function expectedOf(
       }
     }
   }
+  const most = [...used].flatMap(({ maxCost }) => maxCost ?? []).sort((one, other) => (one < other ? -1 : 1))[0];
+  for (const { id, limits } of used)
+    for (const { asset, windowMs, per } of limits.filter(isOfCosts))
+      counted.set([id, asset, windowMs, per === 'relayer' ? 'all' : key].join(' '), (most ?? 0n) - (asset === 'fee' ? value : 0n));
   const kind =
     asked.length === 0 ? 'allow' : `approve ${Math.max(...asked.map((one) => one.count))} ${Math.min(...asked.map((one) => one.ms))}`;
-  return `${kind} by ${rulesOf[0]}: ${[...counted].map(([window, amount]) => `${window} ${amount}`).sort()}`;
+  return `${kind} by ${rulesOf[0]}, at most ${most ?? null}: ${[...counted].map(([window, amount]) => `${window} ${amount}`).sort()}`;
 }
 
 /** A judgement in the same words. */
@@ -154,5 +187,5 @@ export function shownOf(judgement: Judgement | null, key: string | null): string
   );
   const { approval } = judgement;
   const kind = approval === null ? 'allow' : `approve ${approval.required} ${approval.withinMs}`;
-  return `${kind} by ${judgement.ruleId}: ${spends.sort()}`;
+  return `${kind} by ${judgement.ruleId}, at most ${judgement.maxCost?.max ?? null}: ${spends.sort()}`;
 }

@@ -4,6 +4,7 @@ import type { EvmContent, EvmDraft } from '../../core/records/evm.js';
 import { onNetwork } from '../../core/records/on-network.js';
 import type { EvmPolicies } from '../../core/records/relayer.js';
 import type { CostBound } from '../../core/records/spending-rule.js';
+import { fillerBound } from '../../core/rules/cost-bound.js';
 import { type CostedPrice, withinMaxCost } from './fee-ceiling.js';
 import type { Market } from './market.js';
 import type { PublishingFee, Unpublished } from './publishing-fee.js';
@@ -30,14 +31,10 @@ export function boundedCosts(content: EvmContent, rules: EvmPolicies['rules'], a
   return { bound: costBoundOf(rules, content, approvals > 0 ? 'approved' : null), boundValueWei: content.valueWei };
 }
 
-/**
- * The bound of a self-transfer in the slot of content, which has no value: otherwise a caller could choose one with which the slot can
- * never be freed. Rules of now only raise it: an operator frees a slot by a higher maximum, or without the rule.
- */
+/** The bound of a self-transfer in the slot of content, which has no value: see `fillerBound`. */
 export function fillerCosts({ maxCost }: EvmContent, rules: EvmPolicies['rules']): BoundedCosts {
   const now = rules?.find(({ id }) => id === maxCost?.ruleId)?.maxCostWei ?? null;
-  const bound = maxCost === undefined || now === null ? null : { ...maxCost, maxWei: max(maxCost.maxWei, now) };
-  return { bound, boundValueWei: 0n };
+  return { bound: fillerBound(maxCost, now), boundValueWei: 0n };
 }
 
 /** How often a price is lowered again because its own L1 fee is higher. */

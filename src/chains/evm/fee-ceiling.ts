@@ -78,7 +78,7 @@ export async function withinMaxCost(bound: CostBound | null, chosen: CostedPrice
   if (bound === null) return chosen.price;
   const { price, gasLimit, freeingGas, outbids, isFiller, isCallers, valueWei } = chosen;
   const publishingFeeWei = isFiller ? sinceSigned(chosen) : chosen.publishingFeeWei;
-  const feesWei = bound.maxWei - valueWei - publishingFeeWei;
+  const feesWei = bound.max - valueWei - publishingFeeWei;
   const freeWei = isFiller || outbids.length > 0 ? 0n : freeingGas * (await perGasToFree(chosen));
   const mostWei = isFiller ? feesWei / gasLimit : min(feesWei / gasLimit, outbiddableUpTo(feesWei / freeingGas));
   const neededWei = isFiller ? gasLimit * maxCostPerGasWei(price) : max(highestSlotFee(gasLimit, price, freeingGas), freeWei);
@@ -86,7 +86,7 @@ export async function withinMaxCost(bound: CostBound | null, chosen: CostedPrice
   const lowered = isCallers || mostWei <= 0n || freeWei > feesWei ? null : await atMost(mostWei, chosen);
   if (lowered !== null) return lowered;
   const costWei = valueWei + neededWei + publishingFeeWei;
-  const allowed = `max_cost of the rule ${bound.ruleId} is ${bound.maxWei} wei`;
+  const allowed = `max_cost of the rule ${bound.ruleId} is ${bound.max} wei`;
   const sentence = isFiller
     ? `a self-transfer may cost ${costWei} wei at this price, and ${allowed}; it can be sent when the price falls`
     : outbids.length === 0

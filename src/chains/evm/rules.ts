@@ -3,6 +3,7 @@ import { max } from '../../core/records/bigints.js';
 import type { EvmContent } from '../../core/records/evm.js';
 import { askerOf, type Judgement, type Judged as Judging, windowOf } from '../../core/records/judgement.js';
 import type { ArgumentCondition, CostBound, EvmRule, ParameterRef, SpendLimit } from '../../core/records/spending-rule.js';
+import { boundByRules, lowerBound } from '../../core/rules/cost-bound.js';
 import { approvalBy, type Condition, decide, type Match, matchIf } from '../../core/rules/deciding-rule.js';
 import { type FunctionSignature, readSignature } from '../../core/rules/function-signature.js';
 import { parameterOf } from '../../core/rules/rule-problems.js';
@@ -52,40 +53,24 @@ export function judge(rules: readonly EvmRule[], content: Judged, asker: Judging
     return amount === 0n ? [] : [spend];
   });
   const { id, maxCostWei } = by.rule;
-  const bound = maxCostWei === null ? {} : { maxCost: { ruleId: id, maxWei: maxCostWei } };
+  const bound = maxCostWei === null ? {} : { maxCost: { ruleId: id, max: maxCostWei } };
   return { verdict: 'allow', ruleId: id, spends, approval: approvalBy(by, asker), ...bound };
 }
 
-/**
- * Returns the most that content may cost, which was accepted: what was decided then, or less by the rules of now. `asker`: see `Judged`. Of
- * rules for some keys it is not known which one allowed it, so the highest maximum counts, unless the one is among them that did. Null: no
- * bound.
- */
+/** Returns the most that accepted content may cost: see `boundByRules`. `asker`: see `Judged`. Null: no bound. */
 export function costBoundOf(rules: readonly EvmRule[] | null, content: Judged, asker: 'approved' | null): CostBound | null {
   const stored = content.maxCost ?? null;
-  const now = rules === null ? null : boundNow(rules, content, asker);
-  return now === null || (stored !== null && stored.maxWei <= now.maxWei) ? stored : now;
+  return lowerBound(stored, rules === null ? null : boundNow(rules, content, asker));
 }
 
 function boundNow(rules: readonly EvmRule[], content: Judged, asker: 'approved' | null): CostBound | null {
   const all = compiledOf(rules);
   if (!isCostRead(all)) return null;
   const call = callOf(content, all);
-  const deciding: EvmRule[] = [];
-  for (let from = 0; from < all.length; ) {
-    const decision = decide(all.slice(from), { asker, field: 'to' }, (one) => conditionsOf(one, call));
-    if (decision.verdict === 'deny') break;
-    deciding.push(decision.by.rule);
-    if (decision.by.apiKeyIds === null) break;
-    from = all.indexOf(decision.by) + 1;
-  }
-  const own = deciding.filter(({ id }) => id === content.maxCost?.ruleId);
-  let highest: CostBound | null = null;
-  for (const { id, maxCostWei } of own.length > 0 ? own : deciding) {
-    if (maxCostWei === null) return null;
-    if (highest === null || maxCostWei > highest.maxWei) highest = { ruleId: id, maxWei: maxCostWei };
-  }
-  return highest;
+  return boundByRules(all, content.maxCost?.ruleId, {
+    judge: (some) => decide(some, { asker, field: 'to' }, (one) => conditionsOf(one, call)),
+    maxOf: ({ rule }) => rule.maxCostWei,
+  });
 }
 
 /** The field that an error about a limit names. */

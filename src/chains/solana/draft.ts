@@ -20,7 +20,7 @@ import { disallowedAmong, restrictsAccounts, whyMessageForbidden } from './polic
 import { type Pricing, priceAttempt, type RecentMessages } from './price-attempt.js';
 import { questions } from './questions.js';
 import { mustStay, readTransaction } from './read-transaction.js';
-import { judge } from './rules.js';
+import { costsOf, judge } from './rules.js';
 import { patientRefusal } from './verdict.js';
 import { base64From, type Message, messageBytes, type TableLookup } from './wire.js';
 
@@ -54,7 +54,9 @@ export async function draftAttempt(
   const unpaid = await fundsRefusal(deps, relayer, outflow + namedFeeLamports(bound));
   if (unpaid !== null) return unpaid;
   const key = createHash('sha256').update(messageBytes(base)).digest('base64');
-  const pricing = { message: bound, isFixed, slot: lifetime.since.slot, relayer, isDeniedLong: () => deps.denials.isLong(key) };
+  const { rules } = onNetwork('solana', relayer.policies);
+  const costs = costsOf(base, { rules, stored: content.maxCost, approvals });
+  const pricing = { message: bound, isFixed, slot: lifetime.since.slot, relayer, costs, isDeniedLong: () => deps.denials.isLong(key) };
   const priced = (await accountsRefusal(deps.rpc, pricing)) ?? (await priceAttempt(deps.rpc, deps.market, deps.recent, pricing));
   // A later transaction with the same content gets the whole time again.
   if (!('refused' in priced) || priced.lasting) deps.denials.forget(key);

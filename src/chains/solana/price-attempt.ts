@@ -1,7 +1,8 @@
 import { createHash, randomInt } from 'node:crypto';
 import type { Refusal } from '../../core/ports/chain/drafts.js';
-import { min } from '../../core/records/bigints.js';
+import { max, min } from '../../core/records/bigints.js';
 import { onNetwork } from '../../core/records/on-network.js';
+import type { CostBound } from '../../core/records/spending-rule.js';
 import { remember } from '../../core/work/remember.js';
 import type { Rpc } from '../rpc/rpc.js';
 import {
@@ -15,6 +16,7 @@ import {
   withComputeBudget,
 } from './compute-budget.js';
 import type { Market } from './market.js';
+import type { Costs } from './rules.js';
 import { feeRefusal, type SimulationRequest, simulate } from './simulate.js';
 import { type Message, messageBytes, writableAccounts } from './wire.js';
 
@@ -22,6 +24,7 @@ import { type Message, messageBytes, writableAccounts } from './wire.js';
 export interface Pricing extends SimulationRequest {
   /** True if the message must not change because it is signed. */
   readonly isFixed: boolean;
+  readonly costs: Costs;
 }
 
 /** The message to sign and its fee. */
@@ -43,7 +46,7 @@ const maxDraws = 16;
  * price, if they fit and within the relayer's maximum fee. Throws `NODE_UNAVAILABLE`.
  */
 export async function priceAttempt(rpc: Rpc, market: Market, recent: RecentMessages, pricing: Pricing): Promise<PricedMessage | Refusal> {
-  const { message, isFixed, relayer } = pricing;
+  const { message, isFixed, relayer, costs } = pricing;
   const policies = onNetwork('solana', relayer.policies);
   const budget = computeBudgetOf(message);
   const named = namedFeeLamports(message);
@@ -62,7 +65,11 @@ export async function priceAttempt(rpc: Rpc, market: Market, recent: RecentMessa
   const simulation = await simulate(rpc, { ...pricing, message: widest ?? message });
   if ('refused' in simulation) return simulation;
   const { feeLamports: baseFee, after, spentLamports } = simulation;
-  const maxFeeLamports = maxFeeOf(policies, message);
+  // Programs may pay more than the instructions show, such as the rent of accounts that they create.
+  const valueLamports = max(costs.valueLamports, (spentLamports ?? baseFee) - baseFee);
+  const mostLamports = costs.bound === null ? null : costs.bound.max - valueLamports;
+  if (costs.bound !== null && mostLamports !== null && baseFee > mostLamports) return costRefusal(costs.bound, valueLamports + baseFee);
+  const maxFeeLamports = min(maxFeeOf(policies, message), mostLamports ?? maxFeeOf(policies, message));
   const priced = (toSign: Message, feeLamports: bigint): PricedMessage => ({
     message: toSign,
     feeLamports,
@@ -91,6 +98,11 @@ export async function priceAttempt(rpc: Rpc, market: Market, recent: RecentMessa
 function limitFor(unitsConsumed: bigint | null, defaultUnits: number): number {
   if (unitsConsumed === null) return defaultUnits;
   return Math.min(maxUnitLimit, Number((unitsConsumed * 6n) / 5n) + 1_000);
+}
+
+function costRefusal({ ruleId, max: most }: CostBound, costLamports: bigint): Refusal {
+  const sentence = `waiting: the transaction may cost ${costLamports} lamports, and max_cost of the rule ${ruleId} is ${most} lamports; will send when it costs less`;
+  return { refused: 'above_max_cost', sentence, lasting: false, ruleId };
 }
 
 const sameRefusal: Refusal = {

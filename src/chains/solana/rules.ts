@@ -1,10 +1,18 @@
 import type { Judged, Judgement } from '../../core/records/judgement.js';
-import type { PartRule } from '../../core/records/spending-rule.js';
+import type { CostBound, PartRule } from '../../core/records/spending-rule.js';
 import { matchIf } from '../../core/rules/deciding-rule.js';
-import { judgeParts, type RulePart } from '../../core/rules/judge-parts.js';
+import {
+  type Canonical,
+  costBoundOfParts,
+  judgeParts,
+  nativeOf,
+  type RuledTransaction,
+  type RulePart,
+} from '../../core/rules/judge-parts.js';
 import { ruleShapes } from '../../core/rules/part-rule-problems.js';
 import { token2022Program, tokenPrograms } from './account-changes.js';
 import { computeBudgetProgram } from './address.js';
+import { namedFeeLamports } from './compute-budget.js';
 import { paysNothing, systemPaymentBy } from './outflow.js';
 import type { CompiledInstruction, Message } from './wire.js';
 
@@ -16,7 +24,35 @@ import type { CompiledInstruction, Message } from './wire.js';
 
 /** Returns what rules say about a message. */
 export function judge(rules: readonly PartRule[], message: Message, asker: Judged): Judgement {
-  return judgeParts(rules, partsOf(message), asker, (text) => text);
+  return judgeParts(rules, transactionOf(message), asker, asItIs);
+}
+
+/** What a rule lets an attempt cost. */
+export interface Costs {
+  /** Null: any amount. */
+  readonly bound: CostBound | null;
+  /** The SOL that it pays, as far as that shows. */
+  readonly valueLamports: bigint;
+}
+
+/** Returns what an accepted message may cost: see `costBoundOfParts`. `stored`: its bound when it was accepted. */
+export function costsOf(
+  message: Message,
+  {
+    rules,
+    stored,
+    approvals,
+  }: { readonly rules: readonly PartRule[] | null; readonly stored: CostBound | undefined; readonly approvals: number },
+): Costs {
+  const sent = transactionOf(message);
+  const bound = costBoundOfParts(rules, sent, { stored, asker: approvals > 0 ? 'approved' : null }, asItIs);
+  return { bound, valueLamports: nativeOf(sent) };
+}
+
+const asItIs: Canonical = (text) => text;
+
+function transactionOf(message: Message): RuledTransaction {
+  return { parts: partsOf(message), leastFee: namedFeeLamports(message) };
 }
 
 /** The compute budget needs no rule: it decides about the fee, which has a policy of its own. */
@@ -30,7 +66,7 @@ function partsOf(message: Message): readonly RulePart[] {
 /** A transaction that pays its fee alone. */
 const nothing: RulePart = {
   ...{ field: 'instructions', kind: computeBudgetProgram, isCall: () => 'no' },
-  ...{ receivers: [], mayPay: [], isTrade: false, paid: [], gets: [] },
+  ...{ receivers: [], mayPay: [], isTrade: false, paid: [], gets: [], native: 0n, isNativeKnown: true },
 };
 
 function partOf(field: string, message: Message, instruction: CompiledInstruction): RulePart {
@@ -38,9 +74,12 @@ function partOf(field: string, message: Message, instruction: CompiledInstructio
   const program = message.accounts[instruction.program] ?? null;
   const data = Buffer.from(instruction.data);
   const hex = data.toString('hex');
+  const payment = paymentBy(message, instruction, program);
   return {
     ...{ field, kind: program, isCall: (prefix) => matchIf(hex.startsWith(prefix)), isTrade: false, gets: [] },
-    ...paymentBy(message, instruction, program),
+    ...payment,
+    native: payment.paid?.reduce((sum, { asset, amount }) => (asset === 'native' ? sum + amount : sum), 0n) ?? 0n,
+    isNativeKnown: payment.paid !== null,
   };
 }
 

@@ -9,7 +9,8 @@ import type { Broadcaster } from './broadcast.js';
 import { envelopeFromV1 } from './envelope.js';
 import { ceilDivide, inclusionFeeOf, minBumpStroops, minReplacementStroops } from './fee-rules.js';
 import type { Market } from './market.js';
-import { priceAttempt } from './price-attempt.js';
+import { priceWithin } from './price-attempt.js';
+import { costsOf, fillerCosts } from './rules.js';
 
 /**
  * Drafts a fee bump of the live attempt: a fee-bump envelope with a higher bid around the inner transaction as signed. Refuses if the bid
@@ -18,7 +19,7 @@ import { priceAttempt } from './price-attempt.js';
  */
 export async function bumpFee(
   { market, broadcaster }: { readonly market: Market; readonly broadcaster: Broadcaster },
-  { relayer, content, live, outbids, reason }: FeeBumpRequest,
+  { relayer, content, live, outbids, reason, approvals = 0 }: FeeBumpRequest,
 ): Promise<StellarDraft | Refusal> {
   const wanted = onNetwork('stellar', content);
   const fields = onNetwork('stellar', live.fields);
@@ -29,7 +30,11 @@ export async function bumpFee(
   const bidPerOperationStroops = await market.bidPerOperationStroops(resourceFeeStroops > 0n);
   // Nodes demand ten times the earlier bid. If that one is below the market, the next one is below ten times the market.
   if (reason === 'waited' && inclusionFeeOf(fields.bid) >= bidPerOperationStroops * BigInt(fields.bid.operationCount)) return meetsMarket;
-  const bid = priceAttempt({
+  const isContent = live.purpose === 'content';
+  const bid = priceWithin({
+    costs: isContent ? costsOf(wanted, relayer, approvals) : fillerCosts(wanted, relayer),
+    mustLeaveRoom: isContent && wanted.kind === 'operations',
+    isReplacement: true,
     policies: onNetwork('stellar', relayer.policies),
     maxFeeStroops: wanted.maxFeeStroops,
     resourceFeeStroops,

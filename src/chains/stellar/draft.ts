@@ -21,9 +21,10 @@ import { memoRefusal } from './memo-required.js';
 import { nativeOutflowStroops } from './outflow.js';
 import { fillerOf, isContractOperation } from './own-content.js';
 import { whyForbidden } from './policy.js';
-import { feeLimitOf, priceAttempt } from './price-attempt.js';
+import { feeLimitOf, priceWithin } from './price-attempt.js';
 import { questions } from './questions.js';
 import type { Account } from './read-entries.js';
+import { type Costs, costsOf, fillerCosts } from './rules.js';
 import { simulate } from './simulate.js';
 import { maxTransactionFeeStroops } from './transaction.js';
 
@@ -44,6 +45,12 @@ export async function draftAttempt(deps: DraftDeps, request: DraftRequest): Prom
 interface Drafted {
   readonly draft: StellarDraft;
   readonly drafting: Drafting;
+}
+
+/** The bound of content. What takes a slot has that of the content there. */
+function costsIn({ relayer, content, insteadOf, approvals = 0 }: DraftRequest): Costs {
+  if (content !== 'filler') return costsOf(onNetwork('stellar', content), relayer, approvals);
+  return insteadOf === undefined ? { bound: null, valueStroops: 0n } : fillerCosts(onNetwork('stellar', insteadOf), relayer);
 }
 
 /** Drafts an attempt without regard to the policies for its operations and to the balance. Throws `NODE_UNAVAILABLE`. */
@@ -67,6 +74,8 @@ export async function draftUnpaid(deps: DraftDeps, request: DraftRequest): Promi
     outbids: await liveBids(deps, request.outbids),
     validUntilMs,
     nextNonce: request.nextNonce ?? null,
+    costs: costsIn(request),
+    isReplacement: request.outbids.length > 0,
   };
   const draft = content.kind === 'operations' ? await draftOwn(drafting, content) : await draftFeeBump(drafting, content);
   return 'refused' in draft ? draft : { draft, drafting };
@@ -120,6 +129,8 @@ interface Drafting extends DraftDeps {
   readonly outbids: readonly StellarBid[];
   readonly validUntilMs: number | null;
   readonly nextNonce: bigint | null;
+  readonly costs: Costs;
+  readonly isReplacement: boolean;
 }
 
 function missingAccount(address: string, networkName: string): Refusal {
@@ -184,7 +195,10 @@ async function draftOwn(drafting: Drafting, content: StellarOperationsContent): 
   if (ready !== null && 'refused' in ready) return ready;
   if (ready !== null) drafting.apart.forget(contentKey(content));
   const resourceFeeStroops = ready?.resourceFeeStroops ?? 0n;
-  const bid = priceAttempt({
+  const bid = priceWithin({
+    costs: drafting.costs,
+    mustLeaveRoom: !isFiller,
+    isReplacement: drafting.isReplacement,
     policies,
     maxFeeStroops,
     resourceFeeStroops,
@@ -235,7 +249,10 @@ async function draftFeeBump(drafting: Drafting, content: StellarFeeBumpContent):
   if (refusal !== null) return refusal;
   const { innerInclusionStroops, operationCount, resourceFeeStroops, maxFeeStroops } = content;
   const { market } = drafting;
-  const bid = priceAttempt({
+  const bid = priceWithin({
+    costs: drafting.costs,
+    mustLeaveRoom: false,
+    isReplacement: drafting.isReplacement,
     policies: drafting.policies,
     maxFeeStroops,
     resourceFeeStroops,

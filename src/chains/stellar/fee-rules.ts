@@ -57,6 +57,19 @@ export function minOutbiddingStroops(
   return max(minReplacementStroops(bids, innerOperationCount + 1), minStroops);
 }
 
+/** The operations of a fee bump that does nothing but take a slot. */
+const fillerOperations = 2n;
+
+/** Returns the inclusion fee that takes the slot of an attempt with this one. */
+export function feeToFree(inclusionStroops: bigint, operationCount: number): bigint {
+  return ceilDivide(inclusionStroops * replacementFactor * fillerOperations, BigInt(operationCount));
+}
+
+/** Returns the highest inclusion fee of an attempt whose slot this fee takes. */
+export function freeableWith(feeStroops: bigint, operationCount: number): bigint {
+  return (feeStroops * BigInt(operationCount)) / (replacementFactor * fillerOperations);
+}
+
 /** Divides and rounds up. */
 export function ceilDivide(amount: bigint, by: bigint): bigint {
   return (amount + by - 1n) / by;

@@ -10,7 +10,7 @@ export function nativeOutflowStroops(operations: readonly string[], account: str
       const source = operation.sourceAccount;
       return source == null || accountOf(addressFromMuxedAccount(source)) === account;
     })
-    .reduce((sum, operation) => sum + outflowOf(operation.body), 0n);
+    .reduce((sum, operation) => sum + nativeOutflowOf(operation.body), 0n);
 }
 
 /** Returns what an operation pays at once, and at most; null: nothing, what only a ledger knows, or what may be taken later. */
@@ -35,7 +35,8 @@ export function paymentBy(body: xdr.OperationBody): { readonly asset: xdr.Asset;
   }
 }
 
-function outflowOf(body: xdr.OperationBody): bigint {
+/** Returns the native stroops that an operation pays, or may pay at once, as far as it shows. */
+export function nativeOutflowOf(body: xdr.OperationBody): bigint {
   const payment = paymentBy(body);
   if (payment !== null) return isNative(payment.asset) ? payment.amount : 0n;
   switch (body.type) {

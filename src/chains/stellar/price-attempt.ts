@@ -1,7 +1,10 @@
 import type { Refusal } from '../../core/ports/chain/drafts.js';
 import { max, min } from '../../core/records/bigints.js';
 import type { StellarPolicies } from '../../core/records/relayer.js';
+import type { CostBound } from '../../core/records/spending-rule.js';
 import type { StellarBid } from '../../core/records/stellar.js';
+import { feeToFree, freeableWith } from './fee-rules.js';
+import type { Costs } from './rules.js';
 
 /** The inputs of a price. Amounts are inclusion fees unless the field says otherwise. */
 export interface PriceRequest {
@@ -54,6 +57,51 @@ export function feeLimitOf({ policies, maxFeeStroops }: Pick<PriceRequest, 'poli
 
 function ofPolicies({ maxFeeStroops }: StellarPolicies): string {
   return maxFeeStroops === null ? 'the default maximum' : "the relayer's policy max_fee";
+}
+
+/** A price within what a rule lets the transaction cost. */
+export interface BoundedPriceRequest extends PriceRequest {
+  readonly costs: Costs;
+  /** True if another attempt may have to take its slot, for which the rule must leave enough. */
+  readonly mustLeaveRoom: boolean;
+  /** True if an attempt is live that it replaces. */
+  readonly isReplacement: boolean;
+}
+
+/**
+ * Prices as `priceAttempt` does, within what a rule lets the transaction cost: the attempt, and what takes its slot. What frees a slot that
+ * is taken already may cost the whole maximum.
+ */
+export function priceWithin({ costs, mustLeaveRoom, isReplacement, ...request }: BoundedPriceRequest): StellarBid | Refusal {
+  const { bound, valueStroops } = costs;
+  if (bound === null) return priceAttempt(request);
+  const { operationCount, minStroops, resourceFeeStroops, bidPerOperationStroops, isFiller, takesSlot, maxFeeStroops } = request;
+  const count = BigInt(operationCount);
+  const feesStroops = max(0n, bound.max - valueStroops);
+  const roomStroops = feesStroops - resourceFeeStroops;
+  const mostStroops = mustLeaveRoom ? min(roomStroops, freeableWith(feesStroops, operationCount)) : roomStroops;
+  const wantedStroops = takesSlot ? max(bidPerOperationStroops * count, minStroops) : minStroops;
+  if (isFiller ? minStroops > bound.max : wantedStroops > mostStroops) {
+    const toFree = mustLeaveRoom ? feeToFree(wantedStroops, operationCount) : 0n;
+    const costStroops = isFiller ? minStroops : valueStroops + max(wantedStroops + resourceFeeStroops, toFree);
+    return aboveMaxCost(bound, costStroops, isFiller ? 'filler' : isReplacement ? 'replacement' : 'first');
+  }
+  const isBelowNamed = feesStroops < (maxFeeStroops ?? defaultMaxFeeStroops);
+  return priceAttempt({
+    ...request,
+    bidPerOperationStroops: min(bidPerOperationStroops, max(0n, mostStroops) / count),
+    maxFeeStroops: isBelowNamed ? feesStroops : maxFeeStroops,
+  });
+}
+
+function aboveMaxCost({ ruleId, max: most }: CostBound, costStroops: bigint, what: 'first' | 'replacement' | 'filler'): Refusal {
+  const allowed = `may cost ${costStroops} stroops, and max_cost of the rule ${ruleId} is ${most} stroops`;
+  const sentence = {
+    first: `waiting: the transaction, or what frees its slot, ${allowed}; will send when the market fee falls`,
+    replacement: `a replacement ${allowed}; the current attempt stays live`,
+    filler: `what frees its slot ${allowed}; set max_cost higher to free it`,
+  }[what];
+  return { refused: 'above_max_cost', sentence, lasting: false, ruleId };
 }
 
 /** Prices an attempt at the market bid, but at least the minimum and within the fee limit. */

@@ -1,15 +1,26 @@
 import { Address, Asset, StrKey, type xdr } from '@stellar/stellar-sdk';
+import { max } from '../../core/records/bigints.js';
 import type { Judged, Judgement } from '../../core/records/judgement.js';
 import { onNetwork } from '../../core/records/on-network.js';
 import type { Relayer } from '../../core/records/relayer.js';
+import type { CostBound } from '../../core/records/spending-rule.js';
 import type { StellarContent } from '../../core/records/stellar.js';
+import { fillerBound } from '../../core/rules/cost-bound.js';
 import { matchIf } from '../../core/rules/deciding-rule.js';
-import { type Canonical, judgeParts, type PaidAmount, type RulePart } from '../../core/rules/judge-parts.js';
+import {
+  type Canonical,
+  costBoundOfParts,
+  judgeParts,
+  nativeOf,
+  type PaidAmount,
+  type RuledTransaction,
+  type RulePart,
+} from '../../core/rules/judge-parts.js';
 import { countedFunction, ruleShapes } from '../../core/rules/part-rule-problems.js';
 import { nameOf, operationsOf } from './account-changes.js';
 import { accountOf, addressFromPublicKey } from './address.js';
-import { usualRules } from './fee-rules.js';
-import { paymentBy } from './outflow.js';
+import { feeToFree, leastBaseFeeStroops, minBumpStroops, usualRules } from './fee-rules.js';
+import { nativeOutflowOf, paymentBy } from './outflow.js';
 import { receiversBy } from './receivers.js';
 
 /*
@@ -34,15 +45,51 @@ export function judge(content: StellarContent, { network, policies }: Judging, a
   if (rules === null) return null;
   if (network.type !== 'stellar') throw new Error(`expected a Stellar network, got ${network.name}`);
   const canonical = canonicalOn(network.passphrase);
-  return judgeParts(rules, partsOf(content, canonical), asker, canonical);
+  return judgeParts(rules, transactionOf(content, canonical), asker, canonical);
+}
+
+/** What a rule lets an attempt cost. */
+export interface Costs {
+  /** Null: any amount. */
+  readonly bound: CostBound | null;
+  /** What it pays of the native asset, as far as that shows. */
+  readonly valueStroops: bigint;
+}
+
+/** Returns what accepted content may cost: see `costBoundOfParts`. `approvals`: see `Chain.whyForbidden`. */
+export function costsOf(content: StellarContent, { network, policies }: Judging, approvals: number): Costs {
+  const { rules } = onNetwork('stellar', policies);
+  if (network.type !== 'stellar') throw new Error(`expected a Stellar network, got ${network.name}`);
+  const canonical = canonicalOn(network.passphrase);
+  const sent = transactionOf(content, canonical);
+  const judged = { stored: content.maxCost, asker: approvals > 0 ? ('approved' as const) : null };
+  return { bound: costBoundOfParts(rules, sent, judged, canonical), valueStroops: nativeOf(sent) };
+}
+
+/** Returns what may be paid for what takes the slot of content, beside what the content pays: see `fillerBound`. */
+export function fillerCosts(content: StellarContent, { network, policies }: Judging): Costs {
+  const now = onNetwork('stellar', policies).rules?.find(({ id }) => id === content.maxCost?.ruleId)?.maxCost ?? null;
+  return { ...costsOf(content, { network, policies }, 0), bound: fillerBound(content.maxCost, now) };
+}
+
+/** A fee bump pays for its envelope as another operation; what takes the slot of an attempt must bid ten times as much. */
+function transactionOf(content: StellarContent, canonical: Canonical): RuledTransaction {
+  const parts = partsOf(content, canonical);
+  if (content.kind === 'fee_bump') {
+    const { innerInclusionStroops, operationCount, resourceFeeStroops } = content;
+    return { parts, leastFee: minBumpStroops(innerInclusionStroops, operationCount, leastBaseFeeStroops) + resourceFeeStroops };
+  }
+  const inclusionStroops = leastBaseFeeStroops * BigInt(content.operations.length);
+  return { parts, leastFee: max(inclusionStroops, feeToFree(inclusionStroops, content.operations.length)) };
 }
 
 /** What a judgement needs of a relayer. */
 type Judging = Pick<Relayer, 'network' | 'policies'>;
 
-/** Another account numbered and signed the envelope of a fee bump: what it does there is not the relayer's. */
+/** Another account numbered and signed the envelope of a fee bump: what it does there is not the relayer's, which pays its fee alone. */
 const foreign: RulePart = {
   ...{ field: 'transaction_xdr', kind: null, isCall: () => 'unknown', receivers: [], mayPay: null, isTrade: false, paid: null, gets: [] },
+  ...{ native: 0n, isNativeKnown: true },
 };
 
 function partsOf(content: StellarContent, canonical: Canonical): readonly RulePart[] {
@@ -53,6 +100,8 @@ function partsOf(content: StellarContent, canonical: Canonical): readonly RulePa
     const paid = call === null ? paidBy(operation) : call.paid;
     const received = receivedBy(body);
     const receivers = [...receiversBy(body), ...claimantsIn(body), ...(call?.receivers ?? [])].map(canonical);
+    const amounts = paid?.map((one) => ({ ...one, asset: canonical(one.name) })) ?? null;
+    const native = canonical('native');
     return {
       field: `operations[${index}]`,
       kind: typeOf(operation),
@@ -61,7 +110,10 @@ function partsOf(content: StellarContent, canonical: Canonical): readonly RulePa
       // The makers of offers, and whom the code of a contract pays, do not show.
       mayPay: paid === null || received !== null || paid.some(({ mustBeNamed }) => mustBeNamed) ? null : [],
       isTrade: received !== null,
-      paid: paid?.map((one) => ({ ...one, asset: canonical(one.name) })) ?? null,
+      paid: amounts,
+      // A contract that is not the asset's own may be one that pays more.
+      native: amounts?.reduce((sum, { asset, amount }) => (asset === native ? sum + amount : sum), 0n) ?? nativeOutflowOf(body),
+      isNativeKnown: amounts?.every(({ asset, mustBeNamed }) => !mustBeNamed || asset === native) === true,
       gets: received === null ? [] : [canonical(nameOfAsset(received))],
     };
   });

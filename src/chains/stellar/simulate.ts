@@ -155,6 +155,14 @@ async function simulateOnce(
       ...refusal("the contract call uses archived ledger entries, which the relayer's policy restore_archived forbids to restore"),
       refused: 'not_allowed',
     };
+  // Its fee would not count.
+  if (answer.preamble !== null && content.maxCost !== undefined)
+    return {
+      ...refusal(
+        `the contract call uses archived ledger entries; restore them first, since max_cost of the rule ${content.maxCost.ruleId} is for the call alone`,
+      ),
+      refused: 'not_allowed',
+    };
   if (answer.preamble !== null) {
     const sentence = 'the contract call uses archived ledger entries, which a transaction before it must restore';
     return { ...refusal(sentence), first: restoreBefore(content, answer, answer.preamble, policies) };

@@ -1,3 +1,5 @@
+import type { CostBound } from './spending-rule.js';
+
 /** Solana transactions. Keys and blockhashes are base58, bytes base64. */
 
 /** An account that an instruction uses. */
@@ -32,6 +34,8 @@ export interface SolanaContent {
   readonly transaction: string | null;
   /** Empty if the caller sent a transaction. */
   readonly instructions: readonly SolanaInstruction[];
+  /** What a rule lets it cost; absent: any amount. */
+  readonly maxCost?: CostBound;
 }
 
 /** An attempt ready to be signed. */

@@ -37,11 +37,17 @@ export interface ArgumentCondition {
  */
 export type LimitedAsset = 'native' | 'cost' | 'fee' | { readonly token: string; readonly parameter: ParameterRef };
 
+/** True for what counts the costs of transactions, not an asset. */
+export function isBudget(asset: unknown): asset is 'cost' | 'fee' {
+  return asset === 'cost' || asset === 'fee';
+}
+
 /** The most that an attempt with some content may cost: its value and fees together. */
 export interface CostBound {
   /** The rule that says so. */
   readonly ruleId: string;
-  readonly maxWei: bigint;
+  /** In the smallest unit of the network. */
+  readonly max: bigint;
 }
 
 /** How much may be spent in any time of a length. */
@@ -71,7 +77,7 @@ export interface EvmRule extends RuleApprovals {
 
 /**
  * A rule on a network whose transactions have parts (Stellar: operations; Solana: instructions), each of which must be allowed. A condition
- * that is null always holds. Assets are texts: `native`, or as the network names tokens.
+ * that is null always holds. Assets are texts: `native`, or as the network names tokens; of limits also `cost` and `fee`.
  */
 export interface PartRule extends RuleApprovals {
   readonly id: string;
@@ -84,6 +90,8 @@ export interface PartRule extends RuleApprovals {
   readonly assets: readonly string[] | null;
   /** The maximum that a part pays, in the smallest unit of its asset. */
   readonly maxAmount: bigint | null;
+  /** The maximum of what the whole transaction pays in the native asset and its fee. */
+  readonly maxCost: bigint | null;
   /** The ids of the keys whose calls it is for. */
   readonly apiKeyIds: readonly string[] | null;
   readonly limits: readonly SpendLimit<string>[];

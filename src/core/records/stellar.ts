@@ -1,3 +1,5 @@
+import type { CostBound } from './spending-rule.js';
+
 /**
  * Stellar transactions: the caller's request, the stored content, and the fields of an attempt. XDR is base64 text.
  *
@@ -131,6 +133,8 @@ export interface StellarOperationsContent {
   readonly maxFeeStroops: bigint | null;
   /** The transaction that restores the archived entries which its contract call uses; absent: none does. */
   readonly restoredBy?: string;
+  /** What a rule lets it cost; absent: any amount. */
+  readonly maxCost?: CostBound;
 }
 
 /** A fee bump of an envelope that another account numbered and signed. */
@@ -150,6 +154,8 @@ export interface StellarFeeBumpContent {
   readonly resourceFeeStroops: bigint;
   readonly maxTimeS: bigint | null;
   readonly maxFeeStroops: bigint | null;
+  /** What a rule lets it cost; absent: any amount. */
+  readonly maxCost?: CostBound;
 }
 
 /** An attempt that is priced and checked for funds, but not numbered and signed. */

@@ -3,14 +3,15 @@ import type { SecretBox } from '../ports/secret-box.js';
 import type { Definition } from '../records/definition.js';
 import type { NetworkType, RpcUrl } from '../records/network.js';
 import { defaultPolicies, type Relayer, type RelayerPolicies } from '../records/relayer.js';
-import type { EvmRule, RuleApprovals } from '../records/spending-rule.js';
+import type { EvmRule, PartRule, RuleApprovals } from '../records/spending-rule.js';
 
 const noApprovals: RuleApprovals = { approvals: null, approvalMs: null };
+const ofParts = { ...noApprovals, maxCost: null } satisfies Partial<PartRule>;
 /** The fields that rules of earlier versions lack. */
 const newerFields = {
   evm: { ...noApprovals, maxCostWei: null } satisfies Partial<EvmRule>,
-  stellar: noApprovals,
-  solana: noApprovals,
+  stellar: ofParts,
+  solana: ofParts,
 } satisfies Readonly<Record<NetworkType, object>>;
 
 /** The content of a relayer's definition; its RPC URLs are sealed beside it. */

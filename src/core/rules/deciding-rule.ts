@@ -37,7 +37,7 @@ interface DecidingRule {
 }
 
 /** The rule that allows content, perhaps once it is approved; or why no rule does. `ruleId`: null if none is for it. */
-type Decision<Rule> = { readonly verdict: 'allow'; readonly by: Rule } | Denial;
+export type Decision<Rule> = { readonly verdict: 'allow'; readonly by: Rule } | Denial;
 
 interface Denial {
   readonly verdict: 'deny';

@@ -1,6 +1,7 @@
 import { askerOf, type Judged, type Judgement, type NeededApproval, type Spend, windowOf } from '../records/judgement.js';
-import type { PartRule, SpendLimit } from '../records/spending-rule.js';
-import { approvalBy, type Condition, decide, type Match, matchIf, type Reading } from './deciding-rule.js';
+import { type CostBound, isBudget, type PartRule, type SpendLimit } from '../records/spending-rule.js';
+import { boundByRules, lowerBound } from './cost-bound.js';
+import { approvalBy, type Condition, type Decision, decide, type Match, matchIf, type Reading } from './deciding-rule.js';
 
 /*
  * Judges transactions that have parts: the first rule that is for a part decides about it, and all parts must be allowed. What a chain
@@ -28,6 +29,17 @@ export interface RulePart {
   readonly paid: readonly PaidAmount[] | null;
   /** The assets that the receivers get, if others than what is paid. */
   readonly gets: readonly string[];
+  /** What it pays of the native asset, as far as it shows. */
+  readonly native: bigint;
+  /** True if it pays no more of that. */
+  readonly isNativeKnown: boolean;
+}
+
+/** A transaction as rules see it. It has a part. */
+export interface RuledTransaction {
+  readonly parts: readonly RulePart[];
+  /** The fee that it cannot do without, or what frees its slot if that is more. */
+  readonly leastFee: bigint;
 }
 
 /** An amount of an asset. */
@@ -49,30 +61,95 @@ interface CompiledRule {
   readonly to: ReadonlySet<string> | null;
   readonly assets: ReadonlySet<string> | null;
   readonly apiKeyIds: ReadonlySet<string> | null;
+  /** The limits of assets. */
   readonly limits: readonly { readonly limit: SpendLimit<string>; readonly asset: string }[];
+  /** The limits of costs and fees. */
+  readonly budgets: readonly SpendLimit<string>[];
+}
+
+/** What a whole transaction costs. */
+interface Cost {
+  readonly native: bigint;
+  readonly isKnown: boolean;
+  readonly least: bigint;
 }
 
 /** Rules change seldom, and are read for each transaction. */
 const compiled = new WeakMap<readonly PartRule[], readonly CompiledRule[]>();
 
 /**
- * Returns what rules, which have no problems, say about a transaction, which has a part. If rules ask for approvals of several parts, the
- * strictest of each counts. `canonical` is the same for all calls with these rules.
+ * Returns what rules, which have no problems, say about a transaction. If rules ask for approvals of several parts, the strictest of each
+ * counts; and the lowest of their maximum costs. `canonical` is the same for all calls with these rules.
  */
-export function judgeParts(rules: readonly PartRule[], parts: readonly RulePart[], asker: Judged, canonical: Canonical): Judgement {
+export function judgeParts(rules: readonly PartRule[], sent: RuledTransaction, asker: Judged, canonical: Canonical): Judgement {
   const usable = compiledOf(rules, canonical);
+  const cost = costOf(sent);
   const spends = new Map<string, Spend>();
-  let first: string | null = null;
+  const deciding = new Map<CompiledRule, RulePart>();
   let approval: NeededApproval | null = null;
-  for (const part of parts) {
-    const judgement = judgePart(usable, part, asker);
-    if (judgement.verdict === 'deny') return judgement;
-    first ??= judgement.ruleId;
-    approval = strictest(approval, judgement.approval);
-    for (const one of judgement.spends) spends.set(one.window, { ...one, amount: one.amount + (spends.get(one.window)?.amount ?? 0n) });
+  for (const part of sent.parts) {
+    const decision = decidePart(usable, part, cost, asker);
+    if (decision.verdict === 'deny') return { ...decision, field: part.field };
+    const { by } = decision;
+    if (!deciding.has(by)) deciding.set(by, part);
+    approval = strictest(approval, approvalBy(by, asker));
+    for (const one of spendsOf(by, part, asker))
+      spends.set(one.window, { ...one, amount: one.amount + (spends.get(one.window)?.amount ?? 0n) });
   }
-  if (first === null) throw new Error('a transaction has at least one part');
-  return { verdict: 'allow', ruleId: first, spends: [...spends.values()], approval };
+  const [first] = deciding.keys();
+  if (first === undefined) throw new Error('a transaction has at least one part');
+  const bound = [...deciding.keys()].map(boundOf).reduce(lowerBound, null);
+  const budgeted = [...deciding].flatMap(([by, part]) => budgetsOf(by, part, { cost, bound, asker }));
+  const maxCost = bound === null ? {} : { maxCost: bound };
+  return { verdict: 'allow', ruleId: first.rule.id, spends: [...spends.values(), ...budgeted], approval, ...maxCost };
+}
+
+/** Returns the most that an accepted transaction may cost: see `boundByRules`. `asker`: see `Judged`. Null: no bound. */
+export function costBoundOfParts(
+  rules: readonly PartRule[] | null,
+  sent: RuledTransaction,
+  { stored, asker }: { readonly stored: CostBound | undefined; readonly asker: 'approved' | null },
+  canonical: Canonical,
+): CostBound | null {
+  const usable = rules === null ? [] : compiledOf(rules, canonical);
+  if (usable.every(({ rule }) => rule.maxCost === null)) return stored ?? null;
+  const cost = costOf(sent);
+  const bounds = sent.parts.map((part) =>
+    boundByRules(usable, stored?.ruleId, {
+      judge: (some) => decidePart(some, part, cost, asker),
+      maxOf: ({ rule }) => rule.maxCost,
+    }),
+  );
+  return bounds.reduce(lowerBound, stored ?? null);
+}
+
+/** Returns what a transaction pays of the native asset, as far as it shows. */
+export function nativeOf({ parts }: Pick<RuledTransaction, 'parts'>): bigint {
+  return parts.reduce((sum, { native }) => sum + native, 0n);
+}
+
+function costOf(sent: RuledTransaction): Cost {
+  const native = nativeOf(sent);
+  return { native, isKnown: sent.parts.every(({ isNativeKnown }) => isNativeKnown), least: native + sent.leastFee };
+}
+
+function boundOf({ rule: { id, maxCost } }: CompiledRule): CostBound | null {
+  return maxCost === null ? null : { ruleId: id, max: maxCost };
+}
+
+/** What a transaction reserves of the budgets of a rule that allows a part of it. A rule with a budget has a maximum cost. */
+function budgetsOf(
+  { rule, budgets }: CompiledRule,
+  { field }: RulePart,
+  { cost, bound, asker }: { readonly cost: Cost; readonly bound: CostBound | null; readonly asker: Judged },
+): readonly Spend[] {
+  const most = bound?.max ?? 0n;
+  return budgets.map((limit) => {
+    const spend = { field, window: windowOf(rule.id, limit, askerOf(asker)), limit };
+    return limit.asset === 'cost'
+      ? { ...spend, amount: most, onSuccess: cost.native }
+      : { ...spend, amount: most - cost.native, onSuccess: 0n };
+  });
 }
 
 function strictest(one: NeededApproval | null, other: NeededApproval | null): NeededApproval | null {
@@ -81,11 +158,26 @@ function strictest(one: NeededApproval | null, other: NeededApproval | null): Ne
   return { ruleId, required: Math.max(one.required, other.required), withinMs: Math.min(one.withinMs, other.withinMs) };
 }
 
-function judgePart(rules: readonly CompiledRule[], part: RulePart, asker: Judged): Judgement {
-  const decision = decide(rules, { asker, field: part.field }, (one, reading) => conditionsOf(one, part, reading));
-  if (decision.verdict === 'deny') return { ...decision, field: part.field };
-  const { rule } = decision.by;
-  return { verdict: 'allow', ruleId: rule.id, spends: spendsOf(decision.by, part, asker), approval: approvalBy(decision.by, asker) };
+function decidePart(rules: readonly CompiledRule[], part: RulePart, cost: Cost, asker: Judged): Decision<CompiledRule> {
+  return decide(rules, { asker, field: part.field }, (one, reading) => [
+    ...conditionsOf(one, part, reading),
+    ...costConditions(one, part, cost),
+  ]);
+}
+
+/** What a transaction costs more depends on its price, which `draft` bounds. A budget is for what shows all that it pays. */
+function costConditions({ rule: { maxCost }, budgets }: CompiledRule, { field }: RulePart, { least, isKnown }: Cost): readonly Condition[] {
+  if (maxCost === null) return [];
+  const isRead = isKnown || !budgets.some(({ asset }) => asset === 'cost');
+  return [
+    {
+      about: `cost of at least ${least}`,
+      field,
+      match: matchIf(least <= maxCost),
+      bound: `lets a cost of at most ${maxCost} be approved`,
+    },
+    { about: 'cost', field, match: isRead ? 'yes' : 'unknown', bound: 'limits it' },
+  ];
 }
 
 /** The conditions of a rule in the order in which they are checked. */
@@ -163,6 +255,7 @@ function compile(rule: PartRule, canonical: Canonical): CompiledRule {
     to: setOf(rule.to),
     assets: setOf(rule.assets),
     apiKeyIds: rule.apiKeyIds === null ? null : new Set(rule.apiKeyIds),
-    limits: rule.limits.map((limit) => ({ limit, asset: canonical(limit.asset) })),
+    limits: rule.limits.filter(({ asset }) => !isBudget(asset)).map((limit) => ({ limit, asset: canonical(limit.asset) })),
+    budgets: rule.limits.filter(({ asset }) => isBudget(asset)),
   };
 }

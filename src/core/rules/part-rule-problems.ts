@@ -1,11 +1,13 @@
 import type { FieldProblem } from '../errors/errors.js';
-import type { PartRule } from '../records/spending-rule.js';
+import { isBudget, type PartRule } from '../records/spending-rule.js';
 import { isStrKey } from '../text/strkey.js';
 import { syntaxes, type TextSyntax, textProblem } from '../text/text-syntax.js';
 import {
   problemsOfApprovals,
+  problemsOfBudget,
   problemsOfCount,
   problemsOfLists,
+  problemsOfMaxCost,
   problemsOfMaximum,
   problemsOfRules,
   problemsOfWindow,
@@ -150,18 +152,20 @@ function problemsOfRule(at: string, rule: PartRule, shape: RuleShape): readonly 
     ...problemsOfLists(at, { [shape.kinds]: kinds, [shape.calls]: calls, to, assets, api_keys: apiKeyIds }),
     ...problemsOfCount(at, limits),
     ...problemsOfMaximum(at, effect, maxAmount, limits),
+    ...problemsOfMaxCost(at, effect, rule.maxCost),
     ...problemsOfApprovals(at, effect, rule),
     ...(to ?? []).flatMap((address, index) =>
       shape.isAddress(address) ? [] : [{ field: `${at}.to[${index}]`, description: 'has a wrong checksum' }],
     ),
     ...(assets ?? []).flatMap((asset, index) => assetProblems(`${at}.assets[${index}]`, asset)),
-    ...limits.flatMap(({ asset }, index) => assetProblems(`${at}.limits[${index}].asset`, asset)),
+    ...limits.flatMap(({ asset }, index) => (isBudget(asset) ? [] : assetProblems(`${at}.limits[${index}].asset`, asset))),
   ];
   if (forms.length > 0) return forms;
   return [
     ...problemsOfKinds(at, rule, shape),
     ...problemsOfReceivers(at, rule, shape),
     ...problemsOfContent(at, rule, shape),
+    ...problemsOfCosts(at, rule, shape),
     ...problemsOfLimits(at, rule, shape),
   ];
 }
@@ -201,8 +205,8 @@ function problemsOfReceivers(at: string, { effect, kinds, calls, to }: PartRule,
 
 /** A rule that asks for amounts is for nothing whose amount it cannot read: to name such a part in it can only be a mistake. */
 function problemsOfContent(at: string, rule: PartRule, shape: RuleShape): readonly FieldProblem[] {
-  const { kinds, calls, assets, maxAmount, limits } = rule;
-  if (assets === null && maxAmount === null && limits.length === 0) return [];
+  const { kinds, calls, assets, maxAmount } = rule;
+  if (assets === null && maxAmount === null && assetLimitsOf(rule).length === 0) return [];
   const unread = 'a rule cannot read, so it must be in a rule without assets, max_value and limits';
   const paying = (kinds ?? [...shape.counted.keys()]).flatMap((kind) => shape.counted.get(kind)?.calls ?? []);
   return [
@@ -219,6 +223,34 @@ function problemsOfContent(at: string, rule: PartRule, shape: RuleShape): readon
   ];
 }
 
+/** A rule with a limit of costs is for nothing of which it cannot read what it pays of the native asset. */
+function problemsOfCosts(at: string, { kinds, calls, limits }: PartRule, shape: RuleShape): readonly FieldProblem[] {
+  if (!limits.some(({ asset }) => asset === 'cost')) return [];
+  const { counted, silent, callKind, canBe } = shape;
+  const isRead = (kind: string): boolean => {
+    if (silent.includes(kind)) return true;
+    const paying = counted.get(kind)?.calls;
+    if (paying === undefined || paying === null) return paying === null;
+    // The other calls of programs that are counted can be known to pay nothing.
+    return callKind === null || calls === null || calls.some((call) => paying.some((one) => canBe(call, one)));
+  };
+  return (kinds ?? []).flatMap((kind, index) =>
+    isRead(kind)
+      ? []
+      : [
+          {
+            field: `${at}.${shape.kinds}[${index}]`,
+            description: `is ${kind}, whose cost a rule cannot read, so it must be in a rule without a limit of cost`,
+          },
+        ],
+  );
+}
+
+/** The limits of a rule that count assets. */
+function assetLimitsOf({ limits }: PartRule): PartRule['limits'] {
+  return limits.filter(({ asset }) => !isBudget(asset));
+}
+
 /** What a rule is for must be able to pay the assets that it names. */
 function problemsOfAsset(field: string, asset: string, { kinds, calls }: PartRule, shape: RuleShape): readonly FieldProblem[] {
   const isPaid = (kind: string): boolean => {
@@ -231,7 +263,9 @@ function problemsOfAsset(field: string, asset: string, { kinds, calls }: PartRul
 }
 
 /** A rule that is only for what locks reserves must have the asset of these. */
-function problemsOfReserve(at: string, { effect, kinds, assets, limits }: PartRule, shape: RuleShape): readonly FieldProblem[] {
+function problemsOfReserve(at: string, rule: PartRule, shape: RuleShape): readonly FieldProblem[] {
+  const { effect, kinds, assets } = rule;
+  const limits = assetLimitsOf(rule);
   if (effect === 'deny' || kinds?.every((kind) => shape.counted.get(kind)?.paysReserve === true) !== true) return [];
   const named = [
     { field: `${at}.assets`, assets },
@@ -243,12 +277,13 @@ function problemsOfReserve(at: string, { effect, kinds, assets, limits }: PartRu
 }
 
 function problemsOfLimits(at: string, rule: PartRule, shape: RuleShape): readonly FieldProblem[] {
-  const { assets, limits, effect } = rule;
+  const { assets, limits, effect, maxCost } = rule;
   return limits.flatMap((limit, index) => {
     const path = `${at}.limits[${index}]`;
     const problems = problemsOfWindow(path, { effect, limits }, limit);
     if (problems.length > 0) return problems;
-    const { asset } = limit;
+    const { asset, amount } = limit;
+    if (isBudget(asset)) return problemsOfBudget(path, maxCost, { asset, amount });
     const field = `${path}.asset`;
     if (assets !== null && !assets.includes(asset)) return [{ field, description: `is ${asset}, which the rule does not have in assets` }];
     return problemsOfAsset(field, asset, rule, shape);

@@ -1,6 +1,14 @@
 import type { FieldProblem } from '../errors/errors.js';
 import type { CountedLimit } from '../records/judgement.js';
-import type { ArgumentCondition, EvmRule, ParameterRef, RuleApprovals, RuleEffect, SpendLimit } from '../records/spending-rule.js';
+import {
+  type ArgumentCondition,
+  type EvmRule,
+  isBudget,
+  type ParameterRef,
+  type RuleApprovals,
+  type RuleEffect,
+  type SpendLimit,
+} from '../records/spending-rule.js';
 import { type FunctionSignature, isWordType, type Parameter, readSignature } from './function-signature.js';
 
 /** The maximum number of rules of a relayer, and of items in their lists. */
@@ -83,7 +91,7 @@ export function problemsOfMaximum(
     return [{ field: `${at}.max_value`, description: `cannot be in a rule that denies: ${instead}` }];
   }
   return limits.flatMap(({ asset }, index) =>
-    maximum === 0n && typeof asset === 'string' && asset !== 'cost' && asset !== 'fee'
+    maximum === 0n && typeof asset === 'string' && !isBudget(asset)
       ? [{ field: `${at}.limits[${index}]`, description: 'counts nothing, since max_value is 0' }]
       : [],
   );
@@ -112,7 +120,10 @@ function problemsOfRule(at: string, rule: EvmRule): readonly FieldProblem[] {
     ...problemsOfCount(at, rule.limits),
   ];
   if (rule.effect === null) return [{ field: `${at}.effect`, description: 'is required' }];
-  const maximum = [...problemsOfMaximum(at, rule.effect, rule.maxValueWei, rule.limits), ...problemsOfMaxCost(at, rule)];
+  const maximum = [
+    ...problemsOfMaximum(at, rule.effect, rule.maxValueWei, rule.limits),
+    ...problemsOfMaxCost(at, rule.effect, rule.maxCostWei),
+  ];
   const unusable = [...lists, ...unreadable, ...repeated, ...tooMany, ...maximum, ...problemsOfApprovals(at, rule.effect, rule)];
   if (unusable.length > 0) return unusable;
   return [
@@ -122,13 +133,13 @@ function problemsOfRule(at: string, rule: EvmRule): readonly FieldProblem[] {
   ];
 }
 
-/** No transaction is for nothing, and in a rule that denies a maximum would be read as its opposite. */
-function problemsOfMaxCost(at: string, { effect, maxCostWei }: EvmRule): readonly FieldProblem[] {
+/** Returns what is wrong with a maximum cost: no transaction is for nothing, and a rule that denies would be read as its opposite. */
+export function problemsOfMaxCost(at: string, effect: RuleEffect, maxCost: bigint | null): readonly FieldProblem[] {
   const field = `${at}.max_cost`;
-  if (maxCostWei === null) return [];
+  if (maxCost === null) return [];
   if (effect === 'deny')
     return [{ field, description: 'cannot be in a rule that denies: allow up to the maximum instead; what no rule allows is denied' }];
-  return maxCostWei === 0n ? [{ field, description: 'must be at least 1; leave it out for no maximum' }] : [];
+  return maxCost === 0n ? [{ field, description: 'must be at least 1; leave it out for no maximum' }] : [];
 }
 
 /** A rule with a limit of a token would let calls of the same function of its other receivers pass without one. */
@@ -202,7 +213,7 @@ function problemsOfLimit(at: string, rule: EvmRule, limit: SpendLimit, signature
   const { asset } = limit;
   if (asset === null) return [{ field: `${at}.asset`, description: 'must be native, or have token and argument' }];
   if (asset === 'native') return [];
-  if (asset === 'cost' || asset === 'fee') return problemsOfCost(at, rule, limit);
+  if (isBudget(asset)) return problemsOfBudget(at, rule.maxCostWei, { asset, amount: limit.amount });
   if (rule.to?.includes(asset.token) !== true)
     return [{ field: `${at}.asset.token`, description: 'must be an address that the rule has in to' }];
   if (rule.functions === null || rule.functions.length === 0)
@@ -220,11 +231,15 @@ function problemsOfLimit(at: string, rule: EvmRule, limit: SpendLimit, signature
   });
 }
 
-/** What each transaction reserves of a limit of costs is known by the maximum of its rule alone. */
-function problemsOfCost(at: string, { maxCostWei }: EvmRule, { asset, amount }: SpendLimit): readonly FieldProblem[] {
-  if (maxCostWei === null)
+/** Returns what is wrong with a limit of costs: what each transaction reserves of it is known by the maximum of its rule alone. */
+export function problemsOfBudget(
+  at: string,
+  maxCost: bigint | null,
+  { asset, amount }: { readonly asset: 'cost' | 'fee'; readonly amount: bigint },
+): readonly FieldProblem[] {
+  if (maxCost === null)
     return [{ field: `${at}.asset`, description: `is ${asset}, which needs max_cost in the rule: each transaction reserves it` }];
-  return asset === 'cost' && amount < maxCostWei
+  return asset === 'cost' && amount < maxCost
     ? [{ field: `${at}.amount`, description: 'must be at least max_cost, which each transaction reserves' }]
     : [];
 }

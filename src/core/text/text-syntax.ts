@@ -141,8 +141,8 @@ export const syntaxes = {
     description: 'must be the first 1 to 32 bytes of the data: an even number of hex digits',
   },
   rule_asset: {
-    pattern: /^(?:native|0x[0-9a-fA-F]{40}|[A-Za-z0-9]{1,12}:G[A-Z2-7]{55}|C[A-Z2-7]{55}|[1-9A-HJ-NP-Za-km-z]{32,44})$/u,
-    description: 'must be native, 0x and 40 hex digits, CODE:ISSUER, the contract of a token (C...), or the mint of a token',
+    pattern: /^(?:native|cost|fee|0x[0-9a-fA-F]{40}|[A-Za-z0-9]{1,12}:G[A-Z2-7]{55}|C[A-Z2-7]{55}|[1-9A-HJ-NP-Za-km-z]{32,44})$/u,
+    description: 'must be native, cost, fee, 0x and 40 hex digits, CODE:ISSUER, the contract of a token (C...), or the mint of a token',
   },
   asset_code_4: { pattern: /^[A-Za-z0-9]{1,4}$/u, description: 'must be 1 to 4 characters from A-Z, a-z and 0-9' },
   asset_code_12: { pattern: /^[A-Za-z0-9]{5,12}$/u, description: 'must be 5 to 12 characters from A-Z, a-z and 0-9' },

@@ -36,7 +36,7 @@ export function ruledContent(chain: Pick<RequestChain, 'judge'>, content: Conten
   if (judgement === null) return { content, spends: [], approval: null, ruleId: null };
   if (judgement.verdict === 'allow') {
     const { spends, approval, maxCost, ruleId } = judgement;
-    return { content: maxCost === undefined || content.network !== 'evm' ? content : { ...content, maxCost }, spends, approval, ruleId };
+    return { content: maxCost === undefined ? content : { ...content, maxCost }, spends, approval, ruleId };
   }
   const { field, description, ruleId } = judgement;
   throw new DomainError('forbidden', 'POLICY_DENIED', `${field} ${description}`, {

@@ -34,7 +34,7 @@ const rule: EvmRule = {
   ...{ id: 'any', effect: 'allow', to: null, functions: null, arguments: [], maxValueWei: null, maxCostWei: null, apiKeyIds: null },
   ...{ limits: [], approvals: null, approvalMs: null },
 };
-const boundOf = (maxWei: bigint): CostBound => ({ ruleId: 'teams', maxWei });
+const boundOf = (maxWei: bigint): CostBound => ({ ruleId: 'teams', max: maxWei });
 const legacy = (gasPriceWei: bigint): EvmPrice => ({ kind: 'legacy', gasPriceWei });
 const eip1559 = (maxFeePerGasWei: bigint, maxPriorityFeePerGasWei = 0n): EvmPrice => ({
   ...{ kind: 'eip1559', maxFeePerGasWei, maxPriorityFeePerGasWei },
@@ -122,7 +122,7 @@ describe('max_cost', () => {
     const content = evmContent({ maxCost: boundOf(100n) });
     const teams = { ...rule, id: 'teams', apiKeyIds: ['a'] };
     const others = { ...rule, id: 'others', apiKeyIds: ['b'] };
-    const bound = (rules: readonly EvmRule[] | null, of: EvmContent = content) => costBoundOf(rules, of, null)?.maxWei ?? null;
+    const bound = (rules: readonly EvmRule[] | null, of: EvmContent = content) => costBoundOf(rules, of, null)?.max ?? null;
     assert.equal(bound(null), 100n, 'rules that ended');
     assert.equal(bound([rule]), 100n);
     assert.equal(bound([{ ...teams, maxCostWei: 500n }]), 100n, 'a higher maximum is for what is accepted from then on');
@@ -170,7 +170,7 @@ describe('max_cost', () => {
     assert.equal(bound([{ ...others, maxCostWei: 1n }, teams], earlier), null, 'and one has no maximum');
     assert.equal(bound([{ ...others, maxCostWei: 70n }, { ...teams, maxCostWei: 50n }, rule], earlier), null);
     const approving = { ...rule, id: 'asking', effect: 'approve' as const, maxCostWei: 7n };
-    assert.equal(costBoundOf([approving], earlier, 'approved')?.maxWei, 7n);
+    assert.equal(costBoundOf([approving], earlier, 'approved')?.max, 7n);
   });
 
   it('a first attempt is priced within it, or waits and names the rule', async (test) => {
@@ -257,13 +257,13 @@ describe('max_cost', () => {
     const maxCost = boundOf(10n ** 16n);
     for (const pricing of [legacy(1n), eip1559(1n, 1n), { kind: 'speed', speed: 'safeLow' }] as const) {
       const content = { gasLimit: 21_000n, maxCost, pricing };
-      const refused = await drafted(chain, { ...content, valueWei: maxCost.maxWei - 23_100n * 8n * gwei });
+      const refused = await drafted(chain, { ...content, valueWei: maxCost.max - 23_100n * 8n * gwei });
       assert.ok(isRefused(refused) && refused.refused === 'above_max_cost', pricing.kind);
       assert.match(
         refused.sentence,
         /^waiting: the transaction(?:, or what frees its slot,)? may cost \d+ wei, and max_cost of the rule teams is/,
       );
-      const taken = await drafted(chain, { ...content, valueWei: maxCost.maxWei - 23_100n * 100n * gwei });
+      const taken = await drafted(chain, { ...content, valueWei: maxCost.max - 23_100n * 100n * gwei });
       assert.ok(!isRefused(taken), isRefused(taken) ? taken.sentence : '');
     }
   });

@@ -257,7 +257,7 @@ function shown(judgement: Judgement, key: string | null): string {
   });
   const { approval } = judgement;
   const kind = approval === null ? 'allow' : `approve ${approval.required} ${approval.withinMs}`;
-  return `${kind} by ${judgement.ruleId}, at most ${judgement.maxCost?.maxWei ?? null}: ${spends.join(', ')}`;
+  return `${kind} by ${judgement.ruleId}, at most ${judgement.maxCost?.max ?? null}: ${spends.join(', ')}`;
 }
 
 describe('rules on an EVM network', () => {
@@ -451,9 +451,7 @@ describe('rules on an EVM network', () => {
     const dear: EvmRule = { ...cheap, id: 'dear', effect: 'approve', maxCostWei: 10n ** 8n };
     const judged = (rules: readonly EvmRule[], sent: Partial<Body>) => {
       const judgement = judge(rules, { to, valueWei: 0n, data: null, ...sent }, { apiKeyId: null });
-      return judgement.verdict === 'deny'
-        ? `${judgement.field} ${judgement.description}`
-        : `${judgement.ruleId} ${judgement.maxCost?.maxWei}`;
+      return judgement.verdict === 'deny' ? `${judgement.field} ${judgement.description}` : `${judgement.ruleId} ${judgement.maxCost?.max}`;
     };
     const legacy = (gasPriceWei: bigint): EvmPricing => ({ kind: 'legacy', gasPriceWei });
     const eip1559: EvmPricing = { kind: 'eip1559', maxFeePerGasWei: 100n, maxPriorityFeePerGasWei: 1n };

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { tokenPrograms } from '../../../src/chains/solana/account-changes.js';
 import { computeBudgetProgram, systemProgram } from '../../../src/chains/solana/address.js';
 import { compileInstructions } from '../../../src/chains/solana/instructions.js';
-import { judge } from '../../../src/chains/solana/rules.js';
+import { costsOf, judge } from '../../../src/chains/solana/rules.js';
 import type { Message } from '../../../src/chains/solana/wire.js';
 import { forbiddenByRules } from '../../../src/core/ports/chain/drafts.js';
 import type { PartRule } from '../../../src/core/records/spending-rule.js';
@@ -129,7 +129,7 @@ function hide(accounts: readonly number[], which: true | number, table: number):
 }
 
 const any: PartRule = {
-  ...{ id: 'any', effect: 'allow', kinds: null, calls: null, to: null, assets: null, maxAmount: null, apiKeyIds: null },
+  ...{ id: 'any', effect: 'allow', kinds: null, calls: null, to: null, assets: null, maxAmount: null, maxCost: null, apiKeyIds: null },
   limits: [],
   approvals: null,
   approvalMs: null,
@@ -146,6 +146,7 @@ const rules = anyRules({
   calls: ['02000000', '02', '00', '03000000', '0c', '03', '68656c6c'],
   to: [alice, bob],
   assets: ['native', mint, coin],
+  costs: [5_000n, 5_001n, 5_002n, 5_151n, 5_400n],
 });
 
 describe('rules on a Solana network', () => {
@@ -160,7 +161,15 @@ describe('rules on a Solana network', () => {
         seen.set(kind, (seen.get(kind) ?? 0) + 1);
         if (found.includes(': ') && !found.endsWith(': ')) seen.set('counted', (seen.get('counted') ?? 0) + 1);
         const parts = sent.flatMap(({ part }) => part ?? []);
-        assert.equal(found, expectedOf(usable, parts.length === 0 ? [{ ...nothing, kind: computeBudgetProgram }] : parts, key, names));
+        // A signature, and the price that some name, of less than a lamport.
+        const leastFee = sent.some((one) => one.part === null) ? 5_001n : 5_000n;
+        const described = parts.length === 0 ? [{ ...nothing, kind: computeBudgetProgram }] : parts;
+        assert.equal(found, expectedOf(usable, described, key, { ...names, leastFee }));
+        const judgement = judged(usable, sent, key);
+        const stored = judgement?.verdict === 'allow' ? judgement.maxCost : undefined;
+        const approvals = kind === 'approve' ? Number(found.split(' ')[1]) : 0;
+        // Whose keys it was is not known any more: its maximum stays.
+        if (stored !== undefined) assert.deepEqual(costsOf(messageOf(sent), { rules: usable, stored, approvals }).bound, stored);
         // What was accepted is not denied later, when its key is not known.
         if (kind === 'allow') assert.equal(forbiddenByRules(judge(usable, messageOf(sent), null), 0), null);
         if (kind === 'approve')

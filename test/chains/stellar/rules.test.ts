@@ -16,7 +16,7 @@ import {
 import fc from 'fast-check';
 import { contentFromRequest } from '../../../src/chains/stellar/content.js';
 import { whyForbidden } from '../../../src/chains/stellar/policy.js';
-import { judge } from '../../../src/chains/stellar/rules.js';
+import { costsOf, judge } from '../../../src/chains/stellar/rules.js';
 import { onNetwork } from '../../../src/core/records/on-network.js';
 import type { PartRule } from '../../../src/core/records/spending-rule.js';
 import type { StellarContent } from '../../../src/core/records/stellar.js';
@@ -77,8 +77,12 @@ function rowsOf(to: string, receiver: string, amount: bigint, source?: string): 
   const native = [{ asset: 'native', amount, known: true }];
   const dollars = [{ asset: `USD:${issuer}`, amount, known: true }];
   const to1 = { ...nothing, receivers: [receiver] };
-  const paid = (asset: string, units = amount) => ({ mayPay: null, paid: [{ asset, amount: units, known: false }] });
+  const paid = (asset: string, units = amount) => ({
+    ...{ mayPay: null, paid: [{ asset, amount: units, known: false }] },
+    native: asset === 'native' ? { amount: units, isAll: true } : { amount: 0n, isAll: false },
+  });
   const dark = { mayPay: null, paid: null };
+  const shown = { native: { amount, isAll: false } };
   const path = { destination: to, path: [], ...of };
   const call = { ...nothing, kind: 'invoke_contract' };
   const args = transferArgs(to, amount);
@@ -140,7 +144,7 @@ function rowsOf(to: string, receiver: string, amount: bigint, source?: string): 
       operation: Operation.accountMerge({ destination: to, ...of }),
     },
     offer: {
-      ...{ ...nothing, kind: 'manage_sell_offer', ...dark },
+      ...{ ...nothing, kind: 'manage_sell_offer', ...dark, ...shown },
       operation: Operation.manageSellOffer({ selling: Asset.native(), buying: dollar, amount: units(amount), price: 1, ...of }),
     },
     'buy offer': {
@@ -148,7 +152,7 @@ function rowsOf(to: string, receiver: string, amount: bigint, source?: string): 
       operation: Operation.manageBuyOffer({ selling: dollar, buying: Asset.native(), buyAmount: units(amount), price: 1, ...of }),
     },
     'pool deposit': {
-      ...{ ...nothing, kind: 'liquidity_pool_deposit', ...dark },
+      ...{ ...nothing, kind: 'liquidity_pool_deposit', ...dark, ...shown },
       operation: Operation.liquidityPoolDeposit({
         ...{ liquidityPoolId: 'ab'.repeat(32), maxAmountA: units(amount), maxAmountB: units(amount), minPrice: '1', maxPrice: '2' },
         ...of,
@@ -242,7 +246,7 @@ function feeBump(): StellarContent {
 }
 
 const any: PartRule = {
-  ...{ id: 'any', effect: 'allow', kinds: null, calls: null, to: null, assets: null, maxAmount: null, apiKeyIds: null },
+  ...{ id: 'any', effect: 'allow', kinds: null, calls: null, to: null, assets: null, maxAmount: null, maxCost: null, apiKeyIds: null },
   limits: [],
   approvals: null,
   approvalMs: null,
@@ -257,6 +261,8 @@ const sameAs = (text: string): string => {
   return { [nativeContract]: 'native', [dollarContract]: `USD:${issuer}` }[text] ?? text;
 };
 const names = { sameAs, isCall: (named: string, call: string) => named === call };
+/** A fee bump that takes a slot bids ten times as much for two operations; one of an envelope pays for one operation more. */
+const [leastFee, leastFeeOfBump] = [2_000n, 200n];
 
 const rows = [alice, bob, muxedAlice].flatMap((to) =>
   [1n, 2n, 150n].flatMap((amount) =>
@@ -264,6 +270,8 @@ const rows = [alice, bob, muxedAlice].flatMap((to) =>
   ),
 );
 const part = fc.constantFrom(...rows);
+/** The relayer pays the fee alone. */
+const bumpPart: DescribedPart = { ...unread, native: { amount: 0n, isAll: true } };
 
 const rules = anyRules({
   kinds: [
@@ -273,6 +281,7 @@ const rules = anyRules({
   calls: ['transfer', 'approve', 'transfer_from'],
   to: [alice, bob, muxedAlice, token, nativeContract, dollarContract],
   assets: ['native', `USD:${issuer}`, token, nativeContract],
+  costs: [200n, 2_000n, 2_001n, 2_300n, 20_002_150n],
 });
 
 describe('rules on a Stellar network', () => {
@@ -288,7 +297,14 @@ describe('rules on a Stellar network', () => {
         const [kind = ''] = found.split(' ');
         seen.set(kind, (seen.get(kind) ?? 0) + 1);
         if (found.includes(': ') && !found.endsWith(': ')) seen.set('counted', (seen.get('counted') ?? 0) + 1);
-        assert.equal(found, expectedOf(usable, parts.length === 0 ? [unread] : parts, key, names));
+        const wording = { ...names, leastFee: parts.length === 0 ? leastFeeOfBump : leastFee };
+        assert.equal(found, expectedOf(usable, parts.length === 0 ? [bumpPart] : parts, key, wording));
+        const judgement = judged(usable, sent, key);
+        const stored = judgement?.verdict === 'allow' ? judgement.maxCost : undefined;
+        const accepted = { ...sent, ...(stored === undefined ? {} : { maxCost: stored }) };
+        const approvals = kind === 'approve' ? Number(found.split(' ')[1]) : 0;
+        // Whose keys it was is not known any more: its maximum stays.
+        if (stored !== undefined) assert.deepEqual(costsOf(accepted, stellarRelayer(own, { rules: usable }), approvals).bound, stored);
         // What was accepted is not denied later, when its key is not known.
         if (kind === 'allow' || kind === 'approve') {
           const relayer = stellarRelayer(own, { rules: usable, allowAccountChanges, operationSourceAccounts });

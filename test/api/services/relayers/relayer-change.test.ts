@@ -16,7 +16,7 @@ import { modelRelayer } from '../../../support/model-lane.js';
 
 const noApprovals = { approvals: null, approvalMs: null };
 const noConditions = { to: null, apiKeyIds: null, limits: [] };
-const anyPart = { ...noConditions, kinds: null, calls: null, assets: null, maxAmount: null };
+const anyPart = { ...noConditions, kinds: null, calls: null, assets: null, maxAmount: null, maxCost: null };
 const evm: EvmPolicies = {
   network: 'evm',
   minBalanceWei: 2n ** 127n,
@@ -102,6 +102,7 @@ const stellar: StellarPolicies = {
       to: ['GBRPYHIL2CI3FNQ4BXLFMNDLFJUNPU2HY3ZMFSHONUCEOASW7QC7OX2H'],
       assets: ['native', 'USD:GBRPYHIL2CI3FNQ4BXLFMNDLFJUNPU2HY3ZMFSHONUCEOASW7QC7OX2H'],
       maxAmount: 0n,
+      maxCost: 2n ** 100n,
       apiKeyIds: ['bootstrap'],
       limits: [
         { asset: 'native', amount: 5n, windowMs: 60_000, per: 'api_key' },
@@ -111,6 +112,7 @@ const stellar: StellarPolicies = {
           windowMs: 86_400_000,
           per: 'relayer',
         },
+        { asset: 'cost', amount: 2n ** 100n, windowMs: 60_000, per: 'relayer' },
       ],
       ...noApprovals,
     },
@@ -138,8 +140,12 @@ const solana: SolanaPolicies = {
       to: ['So11111111111111111111111111111111111111112'],
       assets: ['native'],
       maxAmount: 2n ** 64n,
+      maxCost: 7n,
       apiKeyIds: ['bootstrap'],
-      limits: [{ asset: 'native', amount: 5n, windowMs: 60_000, per: 'relayer' }],
+      limits: [
+        { asset: 'native', amount: 5n, windowMs: 60_000, per: 'relayer' },
+        { asset: 'fee', amount: 5n, windowMs: 60_000, per: 'api_key' },
+      ],
       ...noApprovals,
     },
     { id: 'rest', effect: 'approve', ...anyPart, approvals: null, approvalMs: 2_678_400_000 },
