@@ -131,8 +131,10 @@ it('Solana budgets hold on chain: for concurrent sends, replacements, cancels, a
         const [before = 0n, after = 0n] = [landed.lamportsBefore[0], landed.lamportsAfter[0]];
         const ofOwn = transfersOf(landed.transaction.message, home.address).reduce((sum, { lamports }) => sum + lamports, 0n);
         const paid = before - after - (landed.error === null ? ofOwn : 0n);
+        const paidInAll = paid + (landed.error === null ? valueIn(landed) : 0n);
+        assert.ok(paidInAll <= maxCost, `${id}: ${paidInAll}`);
         fee += paid;
-        cost += paid + (landed.error === null ? valueIn(landed) : 0n);
+        cost += paidInAll;
       }
       return { cost, fee };
     };

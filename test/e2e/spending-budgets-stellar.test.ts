@@ -102,7 +102,9 @@ it('Stellar budgets hold on chain: for concurrent sends, replacements, cancels, 
     'the market above what the rule allows',
     async () => {
       ledger.close();
-      return (await all()).some(({ status_reason: reason }) => /max_cost of the rule teams is 101000 stroops/.test(reason ?? '')) || undefined;
+      return (
+        (await all()).some(({ status_reason: reason }) => /max_cost of the rule teams is 101000 stroops/.test(reason ?? '')) || undefined
+      );
     },
     90_000,
   );
@@ -161,7 +163,12 @@ it('Stellar budgets hold on chain: for concurrent sends, replacements, cancels, 
   const refused = await call('POST', '/transactions', { network: 'local', operations: [work] }, teams[0].headers);
   assert.equal(refused.status, 403, 'it does not show what it pays');
   assert.match(refused.body.error, /closest, teams, cannot read its cost$/);
-  const worker = { id: 'worker', effect: 'allow', max_cost: '1000000', limits: [{ ...limit, asset: 'fee', amount: '100000000', per: 'relayer' }] };
+  const worker = {
+    id: 'worker',
+    effect: 'allow',
+    max_cost: '1000000',
+    limits: [{ ...limit, asset: 'fee', amount: '100000000', per: 'relayer' }],
+  };
   const set = await rest(service.baseUrl, 'PATCH', path, { policies: { rules: [worker] } });
   assert.equal(set.status, 200, set.text);
   const before = balance();

@@ -199,6 +199,10 @@ const stellar: Network<StellarPolicies, StellarRequest> = {
         fails: /^operations\[0\] is allowed by no rule of the relayer; the closest, small, is not for its amount$/,
       },
       { narrowed: { rules: [{ ...anyPart, id: 'none', effect: 'deny' }] }, fails: /^operations\[0\] is denied by the rule none$/ },
+      {
+        narrowed: { rules: [{ ...anyPart, id: 'cheap', maxCost: 2_004n }] },
+        fails: /^operations\[0\] is allowed by no rule of the relayer; the closest, cheap, is not for its cost of at least 2005$/,
+      },
       { narrowed: { rules: [{ ...anyPart, id: 'all', effect: 'approve' }] }, fails: askedTooLate },
     ],
     signing: forbidsNothing,
@@ -272,6 +276,10 @@ const solana: Network<SolanaPolicies, SolanaRequest> = {
         fails: /^instructions\[0\] is allowed by no rule of the relayer; the closest, small, is not for its amount$/,
       },
       { narrowed: { rules: [{ ...anyPart, id: 'none', effect: 'deny' }] }, fails: /^instructions\[0\] is denied by the rule none$/ },
+      {
+        narrowed: { rules: [{ ...anyPart, id: 'cheap', maxCost: 10_004_999n }] },
+        fails: /^instructions\[0\] is allowed by no rule of the relayer; the closest, cheap, is not for its cost of at least 10005000$/,
+      },
       { narrowed: { rules: [{ ...anyPart, id: 'all', effect: 'approve' }] }, fails: askedTooLate },
     ],
     signing: forbidsNothing,

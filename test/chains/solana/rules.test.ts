@@ -287,6 +287,11 @@ describe('rules on a Solana network', () => {
       [{ kinds: [token], assets: ['native'] }, /^rules\[0\]\.assets\[0\] is native, which nothing pays that the rule is for$/],
       [{ effect: 'deny', kinds: [computeBudgetProgram] }, /^rules\[0\]\.programs\[0\] is ComputeBudget.*, which needs no rule$/],
       [{ effect: 'deny', maxAmount: 10n }, /^rules\[0\]\.max_value cannot be in a rule that denies/],
+      [{ maxCost: 5n, limits: [limitOf('cost'), limitOf('fee')], kinds: [systemProgram, token, memo] }, null],
+      [{ maxCost: 5n, limits: [limitOf('fee')], kinds: [other] }, null],
+      [{ maxCost: 5n, limits: [limitOf('cost')], kinds: [other] }, /^rules\[0\]\.programs\[0\] is .*, whose cost a rule cannot read/],
+      [{ limits: [limitOf('cost')] }, /^rules\[0\]\.limits\[0\]\.asset is cost, which needs max_cost in the rule/],
+      [{ effect: 'deny', maxCost: 1n }, /^rules\[0\]\.max_cost cannot be in a rule that denies/],
       [{ limits: [limitOf('USD:GBRPYHIL2CI3FNQ4BXLFMNDLFJUNPU2HY3ZMFSHONUCEOASW7QC7OX2H')] }, /asset must be native, or the mint/],
     ];
     for (const [changes, expected] of changed) {
