@@ -108,9 +108,9 @@ it('Solana budgets hold on chain: for concurrent sends, replacements, cancels, a
   isReplaced = true;
 
   // None has landed, and blocks ask for more than the rule allows.
+  chain.pool.lowestBidMicroLamports = 1_000_000_000n;
   chain.advance(blocksUntilDead);
   chain.pool.losesPackets = false;
-  chain.pool.lowestBidMicroLamports = 1_000_000_000n;
   await waitFor('attempts in place of the dead ones', async () => {
     chain.advance();
     const attempts = await call('GET', `/transactions/${one}/attempts`);

@@ -59,6 +59,17 @@ const assetLimit = (asset: string) => ({ asset, amount: '5', window_seconds: 60 
 const stellarRule = (rule: object) => stellar({ rules: [{ id: 'a', effect: 'allow', ...rule }] });
 const stellarRules: readonly Row[] = [
   { name: 'rules on Stellar', change: stellarRule({ operations: ['payment'], to: [issuer], limits: [assetLimit(`USD:${issuer}`)] }) },
+  { name: 'budgets on Stellar', change: stellarRule({ max_cost: '5', limits: [assetLimit('cost'), assetLimit('fee')] }) },
+  {
+    name: 'a budget on Stellar without a maximum cost',
+    change: stellarRule({ limits: [assetLimit('fee')] }),
+    refused: 'policies.rules[0].limits[0].asset is fee, which needs max_cost in the rule: each transaction reserves it',
+  },
+  {
+    name: 'a cost that a rule on Stellar cannot read',
+    change: stellarRule({ max_cost: '5', operations: ['account_merge'], limits: [assetLimit('cost')] }),
+    refused: /^policies\.rules\[0\]\.operations\[0\] is account_merge, whose cost a rule cannot read/,
+  },
   {
     name: 'a function of EVM in a rule on Stellar',
     change: stellarRule({ functions: ['transfer(address to, uint256 amount)'] }),
