@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
+import type { PartRule } from '../../src/core/records/spending-rule.js';
 import type { Transaction } from '../../src/core/records/transaction.js';
 import { type StellarRig, type StellarRigOptions, startStellarRig } from '../support/engine-rig.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
@@ -71,6 +72,18 @@ describe('archived entries that a transaction before the call must restore', { c
     const next = await call(rig);
     await rig.untilWithBlocks(next, 'confirmed');
     assert.deepEqual(await sentBefore(rig, next), []);
+  });
+
+  it('are not restored for a call whose cost a rule limits, since the fee of that would not count', async (test) => {
+    const rule: PartRule = {
+      ...{ id: 'calls', effect: 'allow', kinds: null, calls: null, to: null, assets: null, maxAmount: null, apiKeyIds: null },
+      ...{ maxCost: 10n ** 9n, limits: [], approvals: null, approvalMs: null },
+    };
+    const rig = await start(test, { policies: { rules: [rule] } });
+    const id = await call(rig);
+    const { transaction } = await rig.untilWithBlocks(id, 'failed');
+    assert.match(transaction.statusReason ?? '', /restore them first, since max_cost of the rule calls is for the call alone$/);
+    assert.deepEqual(await sentBefore(rig, id), []);
   });
 
   it('are not restored if the policy forbids that', async (test) => {

@@ -5,6 +5,7 @@ import {
   type Canonical,
   costBoundOfParts,
   judgeParts,
+  mayBeBound,
   nativeOf,
   type RuledTransaction,
   type RulePart,
@@ -44,6 +45,7 @@ export function costsOf(
     approvals,
   }: { readonly rules: readonly PartRule[] | null; readonly stored: CostBound | undefined; readonly approvals: number },
 ): Costs {
+  if (!mayBeBound(rules, stored)) return { bound: null, valueLamports: 0n };
   const sent = transactionOf(message);
   const bound = costBoundOfParts(rules, sent, { stored, asker: approvals > 0 ? 'approved' : null }, asItIs);
   return { bound, valueLamports: nativeOf(sent) };

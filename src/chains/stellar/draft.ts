@@ -24,7 +24,7 @@ import { whyForbidden } from './policy.js';
 import { feeLimitOf, priceWithin } from './price-attempt.js';
 import { questions } from './questions.js';
 import type { Account } from './read-entries.js';
-import { type Costs, costsOf, fillerCosts } from './rules.js';
+import { type Costs, costsOf, fillerCosts, unbounded } from './rules.js';
 import { simulate } from './simulate.js';
 import { maxTransactionFeeStroops } from './transaction.js';
 
@@ -50,7 +50,7 @@ interface Drafted {
 /** The bound of content. What takes a slot has that of the content there. */
 function costsIn({ relayer, content, insteadOf, approvals = 0 }: DraftRequest): Costs {
   if (content !== 'filler') return costsOf(onNetwork('stellar', content), relayer, approvals);
-  return insteadOf === undefined ? { bound: null, valueStroops: 0n } : fillerCosts(onNetwork('stellar', insteadOf), relayer);
+  return insteadOf === undefined ? unbounded : fillerCosts(onNetwork('stellar', insteadOf), relayer);
 }
 
 /** Drafts an attempt without regard to the policies for its operations and to the balance. Throws `NODE_UNAVAILABLE`. */

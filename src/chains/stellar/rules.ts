@@ -11,6 +11,7 @@ import {
   type Canonical,
   costBoundOfParts,
   judgeParts,
+  mayBeBound,
   nativeOf,
   type PaidAmount,
   type RuledTransaction,
@@ -56,10 +57,14 @@ export interface Costs {
   readonly valueStroops: bigint;
 }
 
+/** Nothing bounds what an attempt costs. */
+export const unbounded: Costs = { bound: null, valueStroops: 0n };
+
 /** Returns what accepted content may cost: see `costBoundOfParts`. `approvals`: see `Chain.whyForbidden`. */
 export function costsOf(content: StellarContent, { network, policies }: Judging, approvals: number): Costs {
   const { rules } = onNetwork('stellar', policies);
   if (network.type !== 'stellar') throw new Error(`expected a Stellar network, got ${network.name}`);
+  if (!mayBeBound(rules, content.maxCost)) return unbounded;
   const canonical = canonicalOn(network.passphrase);
   const sent = transactionOf(content, canonical);
   const judged = { stored: content.maxCost, asker: approvals > 0 ? ('approved' as const) : null };

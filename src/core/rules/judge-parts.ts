@@ -104,6 +104,11 @@ export function judgeParts(rules: readonly PartRule[], sent: RuledTransaction, a
   return { verdict: 'allow', ruleId: first.rule.id, spends: [...spends.values(), ...budgeted], approval, ...maxCost };
 }
 
+/** True if something may bound what a transaction costs: then it must be read. */
+export function mayBeBound(rules: readonly PartRule[] | null, stored: CostBound | undefined): boolean {
+  return stored !== undefined || rules?.some(({ maxCost }) => maxCost !== null) === true;
+}
+
 /** Returns the most that an accepted transaction may cost: see `boundByRules`. `asker`: see `Judged`. Null: no bound. */
 export function costBoundOfParts(
   rules: readonly PartRule[] | null,
@@ -112,7 +117,6 @@ export function costBoundOfParts(
   canonical: Canonical,
 ): CostBound | null {
   const usable = rules === null ? [] : compiledOf(rules, canonical);
-  if (usable.every(({ rule }) => rule.maxCost === null)) return stored ?? null;
   const cost = costOf(sent);
   const bounds = sent.parts.map((part) =>
     boundByRules(usable, stored?.ruleId, {

@@ -237,6 +237,7 @@ function partRuleTrials(network: Network, name: string, lists: Readonly<Record<s
     [`${name}PoliciesInput.rules minItems`]: rules,
     [`${name}PoliciesInput.rules maxItems`]: rules,
     [`${name}RuleInput.limits maxItems`]: rule('limits', limits),
+    [`${name}RuleInput.max_cost minimum`]: rule('max_cost', (size) => size),
     ...Object.fromEntries(
       Object.entries({ ...lists, api_keys: 'k' }).flatMap(([field, item]) =>
         ['minItems', 'maxItems'].map((keyword) => [`${name}RuleInput.${field} ${keyword}`, rule(field, listOf(item))]),
