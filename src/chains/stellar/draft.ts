@@ -47,7 +47,7 @@ interface Drafted {
   readonly drafting: Drafting;
 }
 
-/** The bound of content. What takes a slot has that of the content there. */
+/** The bound of content, also for what takes its slot. */
 function costsIn({ relayer, content, insteadOf, approvals = 0 }: DraftRequest): Costs {
   if (content !== 'filler') return costsOf(onNetwork('stellar', content), relayer, approvals);
   return insteadOf === undefined ? unbounded : fillerCosts(onNetwork('stellar', insteadOf), relayer);
