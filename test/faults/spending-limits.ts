@@ -17,11 +17,13 @@ import type { FaultRun, FaultSuite } from './suite.js';
  */
 
 /** How many calls a round makes. A caller that has sent may also replace or cancel. */
-const callers = 640;
+const callers = 650;
 /** What a send pays; the sends of a round are worth twice the limit. */
 const sentValue = 20;
 const limit = BigInt((callers * sentValue) / 2);
-const limitMs = 120_000;
+const limitMs = 300_000;
+/** A stopped process goes on before that. */
+const patienceMs = 20_000;
 /** Blocks come within this time. */
 const blockGapMs = 1_000;
 /** Until so many replacements and cancels are answered, no block ends what they are about. */
@@ -166,7 +168,8 @@ async function strike({ run: { random }, figures }: World, instance: Instance, o
 }
 
 async function send({ run, instances }: World, index: number, receiver: string) {
-  const answer = await untilAnswered(instances, index, { verb: 'POST', path, body: { to: receiver, value: sentValue, speed: 'average' } });
+  const body = { to: receiver, value: sentValue, speed: 'average' };
+  const answer = await untilAnswered(instances, index, { verb: 'POST', path, body, patienceMs });
   const isRefused = answer.headers.get('x-error-reason') === 'SPEND_LIMIT_EXCEEDED';
   if (answer.status !== 200 && !isRefused) run.violation(`a send was answered ${answer.status}: ${answer.text}`);
   return answer;
@@ -182,7 +185,7 @@ async function change(
   figures.calls += 1;
   const isCancel = run.random.chance(0.15);
   const body = { to: receiver, value: run.random.between(sentValue / 2, 2 * sentValue), speed: 'fastest' };
-  const call = isCancel ? { verb: 'DELETE', path: `${path}/${id}` } : { verb: 'PUT', path: `${path}/${id}`, body };
+  const call = { ...(isCancel ? { verb: 'DELETE' } : { verb: 'PUT', body }), path: `${path}/${id}`, patienceMs };
   const { status, text } = await untilAnswered(instances, index + 1, call);
   if (status === 200) figures[isCancel ? 'canceled' : 'replaced'] += 1;
   else if (![400, 403, 409].includes(status)) run.violation(`a change was answered ${status}: ${text}`);
