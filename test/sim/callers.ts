@@ -3,12 +3,14 @@ import type { ContentRequest } from '../../src/core/ports/chain/requests.js';
 import { SigningHeldError } from '../../src/core/ports/database-state.js';
 import { ConflictError, StoreAwayError } from '../../src/core/ports/store/change.js';
 import { cancelPendingTransactions, cancelTransaction } from '../../src/core/transaction/cancel-transaction.js';
+import { noOrigin } from '../../src/core/transaction/journal.js';
 import { replaceTransaction } from '../../src/core/transaction/replace-transaction.js';
 import { type SendDeps, sendTransaction } from '../../src/core/transaction/send-transaction.js';
 import type { Random } from '../support/seeded-random.js';
 import { type RunContext, recurring } from './context.js';
 import { isLostDatabase } from './database.js';
 import type { Service, SimRelayer } from './service.js';
+import type { SimRules } from './spending-rules.js';
 import type { Callers } from './world.js';
 
 /** Which payments belong to one request. */
@@ -19,9 +21,17 @@ export interface Orders {
   accepted(): ReadonlyMap<string, number>;
 }
 
+/** Who asked. */
+interface Keys {
+  /** The API key of the caller who asked for this amount; null: none did, or without a key. */
+  keyOf(amount: bigint): string | null;
+}
+
 /** What callers ask for on a network. */
 export interface CallerOptions {
   readonly relayers: readonly SimRelayer[];
+  /** Absent: the relayers have none. */
+  readonly rules?: SimRules;
   readonly blockMs: number;
   /** Calls about this many times per block. */
   readonly paceBlocks?: number;
@@ -36,11 +46,12 @@ const maxRequests = 50;
 /** Starts to call the service. Each payment has an amount of its own, which shows on the chain what it is for. */
 export function startCallers(
   context: RunContext,
-  { relayers, blockMs, isOver, content: contentOf, paceBlocks = 1 }: CallerOptions,
-): Callers & Orders {
+  { relayers, rules, blockMs, isOver, content: contentOf, paceBlocks = 1 }: CallerOptions,
+): Callers & Orders & Keys {
   const { random: allRandom, log } = context;
   const random = allRandom.fork('callers');
   const owners = new Map<bigint, number>();
+  const keys = new Map<bigint, string | null>();
   const accepted = new Map<string, number>();
   const relayerOf = new Map<string, SimRelayer>();
   let amounts = 0n;
@@ -48,9 +59,13 @@ export function startCallers(
   /** The number of calls without an answer. */
   const open = new Map<Service, number>();
 
-  function content(request: number, relayer: SimRelayer): ContentRequest {
+  const anyKey = (): string | null => rules?.keyFor(random) ?? null;
+  const asConfigured = ({ relayer }: SimRelayer) => rules?.asConfigured(relayer) ?? relayer;
+
+  function content(request: number, relayer: SimRelayer, apiKeyId: string | null): ContentRequest {
     amounts += 1n;
     owners.set(amounts, request);
+    keys.set(amounts, apiKeyId);
     return contentOf(amounts, relayer, random);
   }
 
@@ -76,9 +91,10 @@ export function startCallers(
     requests += 1;
     const request = requests;
     log.write(`send ${request}`);
+    const apiKeyId = anyKey();
     call(
       `send ${request}`,
-      (deps) => sendTransaction(deps, one.relayer, content(request, one)),
+      (deps) => sendTransaction(deps, asConfigured(one), content(request, one, apiKeyId), { origin: { ...noOrigin, apiKeyId } }),
       ({ transaction }) => {
         accepted.set(transaction.id, request);
         relayerOf.set(transaction.id, one);
@@ -99,10 +115,13 @@ export function startCallers(
     if (id === undefined || one === undefined || request === undefined) return;
     if (context.has('replace') && random.chance(0.6)) {
       log.write(`replace ${request}`);
-      call(`replace ${request}`, (deps) => replaceTransaction(deps, one.relayer, id, content(request, one)));
+      const apiKeyId = anyKey();
+      call(`replace ${request}`, (deps) =>
+        replaceTransaction(deps, asConfigured(one), id, content(request, one, apiKeyId), { asker: { apiKeyId } }),
+      );
     } else if (context.has('cancel')) {
       log.write(`cancel ${request}`);
-      call(`cancel ${request}`, (deps) => cancelTransaction(deps, one.relayer, id));
+      call(`cancel ${request}`, (deps) => cancelTransaction(deps, asConfigured(one), id));
     }
   }
 
@@ -125,6 +144,7 @@ export function startCallers(
 
   return {
     requestOf: (amount) => owners.get(amount),
+    keyOf: (amount) => keys.get(amount) ?? null,
     accepted: () => accepted,
     open: () => [...open.values()].reduce((sum, count) => sum + count, 0),
     abandon: (service) => void open.delete(service),

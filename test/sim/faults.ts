@@ -169,11 +169,14 @@ const instanceFaults = [
   'rewind',
 ] as const;
 
+/** What the relayers of a run may have, besides. */
+const ruleFaults = { evm: ['spending limits'], solana: [], stellar: [] } as const;
+
 /** These are about a process that takes over a database which one process uses alone. */
 const soleFaults: ReadonlySet<Fault> = new Set(['hung owner', 'no fence']);
 
 /** One of them. */
-export type Fault = (typeof faults)[SimNetwork][number] | (typeof instanceFaults)[number];
+export type Fault = (typeof faults)[SimNetwork][number] | (typeof instanceFaults)[number] | (typeof ruleFaults)['evm'][number];
 
 /** Everything that can go wrong in a run, by network type. Each run leaves out about half of it, so that rare combinations occur. */
 const faults = { evm: evmFaults, solana: solanaFaults, stellar: stellarFaults } as const;
@@ -186,8 +189,8 @@ export const simNetworks = Object.keys(faults) as readonly SimNetwork[];
 
 /** Everything that can go wrong with this number of instances. */
 export function faultsOf(type: SimNetwork, instances: number): readonly Fault[] {
-  if (instances === 1) return faults[type];
-  return [...faults[type].filter((fault) => !soleFaults.has(fault)), ...instanceFaults];
+  if (instances === 1) return [...faults[type], ...ruleFaults[type]];
+  return [...faults[type].filter((fault) => !soleFaults.has(fault)), ...instanceFaults, ...ruleFaults[type]];
 }
 
 /** Returns the faults of a run. */

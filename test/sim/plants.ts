@@ -2,6 +2,7 @@ import type { Fault, SimNetwork } from './faults.js';
 import { chainPlants } from './plants-chains.js';
 import { enginePlants } from './plants-engine.js';
 import { liePlants } from './plants-lies.js';
+import { limitPlants } from './plants-limits.js';
 import { instancePlants, storagePlants } from './plants-storage.js';
 import type { Seam } from './seam.js';
 
@@ -21,7 +22,14 @@ export interface Plant {
 }
 
 /** The faults. Several are what the engine once did wrong. */
-export const plants: readonly Plant[] = [...enginePlants, ...chainPlants, ...storagePlants, ...instancePlants, ...liePlants];
+export const plants: readonly Plant[] = [
+  ...enginePlants,
+  ...chainPlants,
+  ...storagePlants,
+  ...instancePlants,
+  ...limitPlants,
+  ...liePlants,
+];
 
 /** Returns the fault of this name. */
 export function plantNamed(name: string | undefined): Plant {

@@ -338,6 +338,7 @@ export async function runSeed(type: SimNetwork, instances: number, seed: number,
       },
       clock: machine.clock,
       relayers: world.relayers,
+      ...(world.rules === undefined ? {} : { rules: world.rules }),
       openChain: world.openChain,
       random: random.fork(instances === 1 ? `service ${time.elapsedMs()}` : `service ${started}`),
       rpcTimeoutMs,
@@ -506,6 +507,21 @@ export async function runSeed(type: SimNetwork, instances: number, seed: number,
     if (failure !== null) throw failure;
   }
 
+  /** Runs events until something has resolved. */
+  async function stepUntil<T>(promise: Promise<T>): Promise<T> {
+    let found: { readonly value: T } | null = null;
+    promise.then((value) => {
+      found = { value };
+    }, context.fail);
+    for (;;) {
+      if (found !== null) return (found as { readonly value: T }).value;
+      await step();
+    }
+  }
+
+  /** Transactions that have ended are counted a little later. */
+  const isUncounted = (): boolean => database.query('select 1 from spend_reservations').length > 0;
+
   const isQuiet = (): boolean =>
     callers.open() === 0 &&
     !rewinds.isOpen() &&
@@ -537,7 +553,7 @@ export async function runSeed(type: SimNetwork, instances: number, seed: number,
     auditor.finish();
     // The store's last answers are on their way to the lanes, and a lane whose commit got no answer reads the result when it has a head again.
     let quietAtMs = time.elapsedMs();
-    const isLeft = () => lanes().some((lane) => !isEmpty(lane)) || unshared() !== null;
+    const isLeft = () => lanes().some((lane) => !isEmpty(lane)) || unshared() !== null || isUncounted();
     while (isLeft() && time.elapsedMs() < quietAtMs + maxUnansweredMs) {
       await step();
       // An instance that did not return after a failover counts as lost only now, and an operator has to decide.
@@ -550,6 +566,8 @@ export async function runSeed(type: SimNetwork, instances: number, seed: number,
       );
     const problem = unshared();
     if (problem !== null) throw new Violation(problem);
+    if (isUncounted()) throw new Violation('what ended transactions have reserved is not counted');
+    for (const { relayer } of world.relayers) auditor.usage?.(relayer.id, await stepUntil(newest().service.usage(relayer.id)));
   } catch (error) {
     violation = error instanceof Violation ? error.message : error instanceof Error ? (error.stack ?? error.message) : String(error);
   } finally {

@@ -2,18 +2,22 @@ import type { RpcOptions } from '../../src/chains/rpc/endpoint.js';
 import { eventFor } from '../../src/core/notification/events.js';
 import type { Chain } from '../../src/core/ports/chain/chain.js';
 import { soleDatabase } from '../../src/core/ports/database-state.js';
+import type { Directory } from '../../src/core/ports/directory.js';
 import type { Leases, Work } from '../../src/core/ports/leases.js';
 import type { Signer } from '../../src/core/ports/signer.js';
 import type { Store } from '../../src/core/ports/store/store.js';
 import type { Ids } from '../../src/core/records/ids.js';
 import type { Relayer } from '../../src/core/records/relayer.js';
 import { createDirectory } from '../../src/core/relayer/create-directory.js';
+import { releaseSpends } from '../../src/core/rules/release-spends.js';
 import { createSpendLedger } from '../../src/core/rules/spend-ledger.js';
+import { type LimitUsage, spendUsage } from '../../src/core/rules/spend-usage.js';
 import { createFeed } from '../../src/core/transaction/feed.js';
 import { noJournal } from '../../src/core/transaction/journal.js';
 import type { SendDeps } from '../../src/core/transaction/send-transaction.js';
 import type { DurationClock } from '../../src/core/work/clock.js';
 import type { Log } from '../../src/core/work/log.js';
+import { type Repeating, repeat } from '../../src/core/work/repeat.js';
 import type { Timers } from '../../src/core/work/timers.js';
 import { createEngine, type Engine } from '../../src/engine/engine.js';
 import { createMembers, type Members, telling } from '../../src/engine/leases/members.js';
@@ -29,8 +33,10 @@ import type { Random } from '../support/seeded-random.js';
 import type { SimDatabase } from './database.js';
 import type { CommitFate } from './disk-error.js';
 import type { SharedDatabase, SharingProcess } from './server.js';
+import type { SimRules } from './spending-rules.js';
 import { statements } from './statements.js';
 import { openWire, type Wire } from './transport.js';
+import { createSkewedClock } from './virtual-time.js';
 
 /** A relayer and its key. */
 export interface SimRelayer {
@@ -47,6 +53,8 @@ export interface ServiceWorld {
   readonly wire: Wire;
   readonly clock: DurationClock;
   readonly relayers: readonly SimRelayer[];
+  /** Absent: the relayers have none. */
+  readonly rules?: SimRules;
   openChain(parts: ChainParts): Chain;
   readonly random: Random;
   readonly rpcTimeoutMs: number;
@@ -97,6 +105,8 @@ export interface Service {
   resume(): void;
   /** Ends it at once: nothing that it awaits ever continues. */
   kill(): void;
+  /** What the limits of a relayer have left, as the service shows it. */
+  usage(relayerId: string): Promise<readonly LimitUsage[]>;
   /** Null: it uses the database alone. */
   readonly shared: Shared | null;
 }
@@ -107,6 +117,9 @@ export interface Shared extends Pick<SharedDatabase, 'cutWriter' | 'cutObserver'
   /** Ends the process in order: it gives up its work first. */
   stop(): Promise<void>;
 }
+
+/** How often it is looked for transactions that have ended. */
+const releaseEveryMs = 4_000;
 
 /** The reasons of a hold are written again after this time if that fails. */
 const explainAgainMs = 2_000;
@@ -121,6 +134,7 @@ export function startService(world: ServiceWorld): Service {
   let unseen = 0;
   let isWriting = false;
   let ready = false;
+  let releases: Repeating | null = null;
   const isAlive = (): boolean => alive;
   /** What arrived since it hangs; null: it does not hang. */
   let arrived: (() => void)[] | null = null;
@@ -261,9 +275,24 @@ export function startService(world: ServiceWorld): Service {
       },
     };
   }
+  const { rules } = world;
+  const configured = createDirectory(relayers.map(({ relayer, signer }) => ({ relayer, signer: hosted(signer), chain })));
+  const directory: Directory =
+    rules === undefined
+      ? configured
+      : {
+          ...configured,
+          relayer(id) {
+            const relayer = configured.relayer(id);
+            return relayer && rules.asConfigured(relayer);
+          },
+          relayers: () => configured.relayers().map(rules.asConfigured),
+        };
+  // Several instances agree on the time.
+  const agreedClock = sharing === null ? clock : createSkewedClock(wire.time);
   const parts = {
     store,
-    directory: createDirectory(relayers.map(({ relayer, signer }) => ({ relayer, signer: hosted(signer), chain }))),
+    directory,
     recordEvent: (relayer: Relayer, view: Parameters<typeof eventFor>[2], name?: Parameters<typeof eventFor>[3]) => {
       const event = eventFor(eventDeps, relayer, view, name);
       return event === null ? [] : [event];
@@ -273,7 +302,7 @@ export function startService(world: ServiceWorld): Service {
     journal: noJournal,
     clock,
     ids,
-    ledger: createSpendLedger({ store, clock, ids }),
+    ledger: createSpendLedger({ store, clock: agreedClock, ids }),
   };
   const leases = members === null || sharing === null ? createSoleLeases() : watched(members, sharing);
   const engine = createEngine({
@@ -296,6 +325,13 @@ export function startService(world: ServiceWorld): Service {
       engine.explainHold().catch(() => void timers.after(explainAgainMs, explain));
     });
     await leases.start();
+    if (rules !== undefined && rules.limits.length > 0) countEnds();
+  }
+
+  /** As the service does, but less often, which costs the simulation less. */
+  function countEnds(): void {
+    const onError = () => undefined;
+    releases = repeat(() => releaseSpends({ store, ids, clock: agreedClock }), releaseEveryMs, { onError, timers });
   }
   start().then(
     () => {
@@ -310,6 +346,10 @@ export function startService(world: ServiceWorld): Service {
   return {
     deps: { ...parts, lanes: engine },
     engine,
+    async usage(relayerId) {
+      const relayer = directory.relayer(relayerId);
+      return relayer === undefined ? [] : spendUsage({ store, clock: agreedClock }, relayer);
+    },
     isReady: () => alive && ready,
     isHanging: () => arrived !== null,
     isBusy: () => alive && unseen > 0 && !isWriting,
@@ -333,7 +373,7 @@ export function startService(world: ServiceWorld): Service {
             async stop() {
               ready = false;
               // As the service does, in this order and together.
-              await Promise.all([engine.stop(), leases.stop()]);
+              await Promise.all([engine.stop(), leases.stop(), releases?.stop()]);
               await members.close();
               await connection.close();
             },

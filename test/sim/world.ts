@@ -1,5 +1,7 @@
 import type { Chain } from '../../src/core/ports/chain/chain.js';
+import type { LimitUsage } from '../../src/core/rules/spend-usage.js';
 import type { ChainParts, Service, SimRelayer } from './service.js';
+import type { SimRules } from './spending-rules.js';
 import type { Wires } from './wires.js';
 
 /** The callers of a run. */
@@ -24,6 +26,8 @@ export interface NetworkAuditor {
   accepted(): void;
   /** Checks everything at the end. */
   finish(): void;
+  /** Checks what the service shows of a relayer's limits, after that. Absent: there are none. */
+  usage?(relayerId: string, usages: readonly LimitUsage[]): void;
   /** What was covered, by how often it was seen. */
   readonly met: ReadonlyMap<string, number>;
 }
@@ -33,6 +37,8 @@ export interface World {
   /** How long things go wrong. */
   readonly activeMs: number;
   readonly relayers: readonly SimRelayer[];
+  /** Absent: the relayers have none. */
+  readonly rules?: SimRules;
   /** The number of nodes. */
   readonly nodeCount: number;
   readonly wires: Wires;

@@ -2,6 +2,8 @@ import type { Orders } from '../callers.js';
 import type { SimDatabase } from '../database.js';
 import type { Fault } from '../faults.js';
 import { type AttemptRow, finals, followRecords, type Row, require } from '../records.js';
+import { createSpendingAudit, type SpendingAuditParts } from '../spending-audit.js';
+import type { SimRules } from '../spending-rules.js';
 import type { NetworkAuditor } from '../world.js';
 import type { Block, Ledger } from './ledger.js';
 import { decodeTransaction } from './transaction.js';
@@ -31,6 +33,8 @@ export interface AuditorOptions {
     highestPriceWei(): bigint;
   };
   readonly accounts: readonly { readonly relayerId: string; readonly account: string }[];
+  /** Absent: the relayers have none. */
+  readonly rules?: SimRules & Pick<SpendingAuditParts, 'keyOf'>;
   readonly confirmations: number;
   /** The faults of the run. */
   readonly faults: ReadonlySet<Fault>;
@@ -62,6 +66,11 @@ function isFiller({ content }: Row): boolean {
   return content.includes('"valueWei":{"$int":"0"}');
 }
 
+/** The hashes of the transactions that a block pays. */
+function paidIn({ executed }: Block): readonly string[] {
+  return executed.flatMap(({ transaction, succeeded }) => (succeeded ? transaction.hash : []));
+}
+
 /** The highest price that this block justifies. */
 function askedBy({ baseFeeWei, marketTipWei }: Block): bigint {
   return 2n * (baseFeeWei + marketTipWei);
@@ -82,6 +91,7 @@ export function createAuditor({
   ledger,
   orders,
   accounts,
+  rules,
   confirmations,
   faults,
   elapsedMs,
@@ -108,6 +118,29 @@ export function createAuditor({
   const relayerIds = accounts.map(({ relayerId }) => relayerId);
   const records = followRecords({ database, relayerIds, attempt: seeAttempt, record: see, elapsedMs });
   const { known, history, count } = records;
+  /** The amounts of records, and those of attempts by their hashes. */
+  const contents = new WeakMap<Row, bigint>();
+  const amounts = new Map<string, bigint>();
+  const spending =
+    rules === undefined
+      ? null
+      : createSpendingAudit({
+          rules,
+          relayerIds,
+          records,
+          keyOf: rules.keyOf,
+          paidByContent(row) {
+            const amount = contents.get(row) ?? BigInt(/"valueWei":\{"\$int":"(\d+)"\}/.exec(row.content)?.[1] ?? 0);
+            contents.set(row, amount);
+            return amount;
+          },
+          paidByAttempt({ hash, raw }) {
+            const amount = amounts.get(hash) ?? decodeTransaction(raw).valueWei;
+            amounts.set(hash, amount);
+            return amount;
+          },
+          elapsedMs,
+        });
 
   function pay(block: Block, by: 1 | -1): void {
     for (const { transaction } of block.executed) {
@@ -245,12 +278,14 @@ export function createAuditor({
       market.push(block);
       if (market.length > recentBlocks) market.shift();
       pay(block, 1);
+      spending?.paid(paidIn(block), 'block');
     },
     tookBack(blocks) {
       reorgAtMs = elapsedMs();
       freed.clear();
       for (const block of blocks) {
         pay(block, -1);
+        spending?.paid(paidIn(block), 'reorg');
         for (const { transaction } of block.executed) {
           const owner = accounts.find(({ account }) => account.toLowerCase() === transaction.from);
           if (records.attemptBy(transaction.hash) === undefined) freed.set(`${owner?.relayerId} ${transaction.nonce}`, new Set());
@@ -272,10 +307,14 @@ export function createAuditor({
       foreign += 1;
       count('the key is used elsewhere');
     },
-    look: records.look,
+    look() {
+      records.look();
+      spending?.look();
+    },
     accepted: records.restored,
     wentBack() {
       const { attempts, accepted } = records.wentBack(orders.accepted().keys());
+      spending?.wentBack();
       // Their nonces are used, or are gaps.
       foreign += attempts.length;
       return accepted > 0 || attempts.some(({ hash }) => received.has(hash));
@@ -284,5 +323,6 @@ export function createAuditor({
       records.finish(orders.accepted().keys());
       for (const row of known.values()) requireTrue(row);
     },
+    ...(spending === null ? {} : { usage: spending.finish }),
   };
 }

@@ -6,6 +6,7 @@ import type { Random } from '../../support/seeded-random.js';
 import { startCallers } from '../callers.js';
 import { type RunContext, relayerCount } from '../context.js';
 import type { SimRelayer } from '../service.js';
+import { makeRules } from '../spending-rules.js';
 import { trueTimeMs } from '../virtual-time.js';
 import type { World } from '../world.js';
 import { type Auditor, createAuditor } from './auditor.js';
@@ -74,8 +75,10 @@ export async function makeEvmWorld(run: RunContext): Promise<World> {
     },
   };
   const contents = createContents(run);
+  const rules = makeRules(run);
   const callers = startCallers(run, {
     relayers,
+    rules,
     blockMs,
     isOver: () => time.elapsedMs() >= activeMs,
     content: (amount, _relayer, choices) => contents.payment(amount, choices),
@@ -85,6 +88,7 @@ export async function makeEvmWorld(run: RunContext): Promise<World> {
     ledger,
     orders: { ...callers, highestPriceWei: contents.highestPriceWei },
     accounts: relayers.map(({ relayer }) => ({ relayerId: relayer.id, account: relayer.address })),
+    rules: { ...rules, keyOf: callers.keyOf },
     confirmations,
     faults,
     elapsedMs: time.elapsedMs,
@@ -96,6 +100,7 @@ export async function makeEvmWorld(run: RunContext): Promise<World> {
   return {
     activeMs,
     relayers,
+    rules,
     nodeCount: nodes.length,
     wires,
     callers,
