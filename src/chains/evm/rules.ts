@@ -111,26 +111,21 @@ function callOf(content: Judged, rules: readonly CompiledRule[]): RuleCall {
 }
 
 /** The conditions of a rule in the order in which they are checked. */
-function conditionsOf(one: CompiledRule, call: RuleCall): readonly Condition[] {
+function* conditionsOf(one: CompiledRule, call: RuleCall): Iterable<Condition> {
   const { rule } = one;
   const { to, valueWei } = call;
+  yield { about: 'receiver', field: 'to', match: matchIf(one.to === null || (to !== null && one.to.has(to))) };
+  yield { about: 'function', field: 'data', match: functionMatch(one, call) };
   // What no limit counts would be without a limit.
   const counted = rule.limits.map(({ asset }) => asset);
   const hasOnlyTokens = counted.some((asset) => typeof asset === 'object') && !counted.includes('native') && !counted.includes('cost');
   const maxValueWei = rule.maxValueWei ?? (hasOnlyTokens ? 0n : null);
   const valueBound = `lets at most ${maxValueWei ?? valueWei} wei be approved`;
-  return [
-    { about: 'receiver', field: 'to', match: matchIf(one.to === null || (to !== null && one.to.has(to))) },
-    { about: 'function', field: 'data', match: functionMatch(one, call) },
-    { about: 'value', field: 'value', match: matchIf(maxValueWei === null || valueWei <= maxValueWei), bound: valueBound },
-    ...costConditions(rule, call),
-    ...one.conditions.map((condition): Condition => {
-      return { about: 'arguments', field: 'data', match: argumentMatch(condition, one, call) };
-    }),
-    ...rule.limits.map((limit): Condition => {
-      return { about: 'amount', field: 'data', match: amountOf(limit, call, one) === null ? 'unknown' : 'yes', bound: 'limits it' };
-    }),
-  ];
+  yield { about: 'value', field: 'value', match: matchIf(maxValueWei === null || valueWei <= maxValueWei), bound: valueBound };
+  yield* costConditions(rule, call);
+  for (const condition of one.conditions) yield { about: 'arguments', field: 'data', match: argumentMatch(condition, one, call) };
+  for (const limit of rule.limits)
+    yield { about: 'amount', field: 'data', match: amountOf(limit, call, one) === null ? 'unknown' : 'yes', bound: 'limits it' };
 }
 
 /** What the transaction may cost more depends on its price, which `draft` bounds. */

@@ -53,12 +53,12 @@ export function matchIf(holds: boolean): Match {
 
 /**
  * Returns what the first rule says that is for content. `field`: what an error is about if no condition is. `conditionsOf`: the conditions
- * of a rule as they are read for it.
+ * of a rule as they are read for it; those after one that fails are not asked for, since most rules are not for most content.
  */
 export function decide<Rule extends DecidingRule>(
   rules: readonly Rule[],
   { asker, field }: { readonly asker: Judged; readonly field: string },
-  conditionsOf: (one: Rule, reading: Reading) => readonly Condition[],
+  conditionsOf: (one: Rule, reading: Reading) => Iterable<Condition>,
 ): Decision<Rule> {
   let closest: { readonly met: number; readonly condition: Condition; readonly ruleId: string } | null = null;
   let beyond: Denial | null = null;
@@ -67,16 +67,15 @@ export function decide<Rule extends DecidingRule>(
     // What people may still approve needs one of them, for all the rules that allow it.
     if (beyond !== null && effect === 'allow') continue;
     const reading = readingOf(one, asker);
-    const conditions = [keyCondition(one, asker), ...conditionsOf(one, reading)];
-    const failing = conditions.findIndex((each) => fails(each, reading));
-    const condition = conditions[failing];
-    if (condition !== undefined) {
-      if (effect !== 'deny' && (closest === null || failing > closest.met)) closest = { met: failing, condition, ruleId: id };
+    const { met, failing } = metBy(keyCondition(one, asker), conditionsOf(one, reading), reading);
+    if (failing !== null) {
+      if (effect !== 'deny' && (closest === null || met.length > closest.met))
+        closest = { met: met.length, condition: failing, ruleId: id };
       continue;
     }
-    const outside = effect === 'approve' ? conditionsOf(one, 'allow').filter((each) => fails(each, 'allow')) : [];
+    const outside = effect === 'approve' ? [...conditionsOf(one, 'allow')].filter((each) => fails(each, 'allow')) : [];
     if (effect !== 'deny' && outside.length === 0) return { verdict: 'allow', by: one };
-    const unread = conditions.find(({ match }) => match === 'unknown');
+    const unread = met.find(({ match }) => match === 'unknown');
     const inside = outside.find(({ bound }) => bound === undefined);
     const denial = denialBy(id, unread ?? inside ?? outside[0], field);
     if (outside.length === 0 || unread !== undefined || inside !== undefined) return denial;
@@ -88,6 +87,17 @@ export function decide<Rule extends DecidingRule>(
   const why = condition.match === 'unknown' ? 'cannot read' : 'is not for';
   const description = `is allowed by no rule of the relayer; the closest, ${ruleId}, ${why} its ${condition.about}`;
   return { verdict: 'deny', ruleId: null, field: condition.field, description };
+}
+
+/** Returns the conditions up to the first one that fails, and that one; null: none does. */
+function metBy(key: Condition, others: Iterable<Condition>, reading: Reading) {
+  if (fails(key, reading)) return { met: [], failing: key };
+  const met = [key];
+  for (const each of others) {
+    if (fails(each, reading)) return { met, failing: each };
+    met.push(each);
+  }
+  return { met, failing: null };
 }
 
 /** In the reading that denies, a maximum and limits hold for all: a rule must not be walked past by more than it lets through. */
@@ -123,10 +133,12 @@ function readingOf({ rule: { effect }, apiKeyIds }: DecidingRule, asker: Judged)
   return effect === 'allow' || (effect === 'approve' && apiKeyIds !== null && isAccepted(asker)) ? 'allow' : 'deny';
 }
 
+const aboutKey = { about: 'API key', field: 'api_keys' };
+const anyKey: Condition = { ...aboutKey, match: 'yes' };
+
 /** A rule for some keys asks for no approval that was not needed. */
 function keyCondition({ rule: { effect }, apiKeyIds }: DecidingRule, asker: Judged): Condition {
-  const about = { about: 'API key', field: 'api_keys' };
-  if (apiKeyIds === null) return { ...about, match: 'yes' };
-  if (isAccepted(asker)) return { ...about, match: matchIf(effect === 'allow' || (effect === 'approve' && asker === 'approved')) };
-  return { ...about, match: matchIf(asker.apiKeyId !== null && apiKeyIds.has(asker.apiKeyId)) };
+  if (apiKeyIds === null) return anyKey;
+  if (isAccepted(asker)) return { ...aboutKey, match: matchIf(effect === 'allow' || (effect === 'approve' && asker === 'approved')) };
+  return { ...aboutKey, match: matchIf(asker.apiKeyId !== null && apiKeyIds.has(asker.apiKeyId)) };
 }
