@@ -32,6 +32,8 @@ const rule: EvmRule = {
     effect: 'allow',
     to: null,
     functions: null,
+    typedData: null,
+    deadlineField: null,
     arguments: [],
     maxValueWei: null,
     maxCostWei: null,

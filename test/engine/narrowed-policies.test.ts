@@ -59,6 +59,8 @@ const anyRule: EvmRule = {
   effect: 'allow',
   to: null,
   functions: null,
+  typedData: null,
+  deadlineField: null,
   arguments: [],
   maxValueWei: null,
   maxCostWei: null,

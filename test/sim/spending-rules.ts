@@ -59,6 +59,8 @@ export function makeRules(context: RunContext): SimRules {
     apiKeyIds,
     approvals: null,
     approvalMs: null,
+    typedData: null,
+    deadlineField: null,
     limits: limits.flatMap(({ ruleId, per, windowMs, amounts }) =>
       ruleId === id ? [{ asset: 'native' as const, amount: amounts.at(-1)?.amount ?? 0n, windowMs, per }] : [],
     ),

@@ -29,7 +29,7 @@ import { checkTransactionToSign, messageToSign, typedDataToSign } from './transa
 import { contentRequestOf, tagsOf, wantedTransactionsOf } from './transactions/transaction.js';
 import type { TransactionServiceDeps } from './transactions/transaction-service.js';
 
-export type RequestCheckDeps = TransactionServiceDeps & NotificationServiceDeps & RelayerServiceDeps & UpdateNetworkDeps;
+export type RequestCheckDeps = Omit<TransactionServiceDeps, 'ledger'> & NotificationServiceDeps & RelayerServiceDeps & UpdateNetworkDeps;
 
 const services = [TransactionService, RelayerService, NotificationService, SignerService, NetworkService, ApiKeyService, InstanceService];
 /** The methods whose requests ask for a page. */

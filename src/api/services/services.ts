@@ -8,6 +8,7 @@ import { RelayerService } from '../../../gen/relayer/v1/relayer_service_pb.js';
 import { SignerService } from '../../../gen/relayer/v1/signer_service_pb.js';
 import { SigningService } from '../../../gen/relayer/v1/signing_service_pb.js';
 import { TransactionService } from '../../../gen/relayer/v1/transaction_service_pb.js';
+import { createSpendLedger, type SpendLedgerDeps } from '../../core/rules/spend-ledger.js';
 import type { RequestCheck } from '../contract/gate.js';
 import { type ApiKeyServiceDeps, createApiKeyService } from './api-keys/api-key-service.js';
 import { createInstanceService, type InstanceServiceDeps } from './instances/instance-service.js';
@@ -51,14 +52,16 @@ export type ServicesDeps = RequestCheckDeps &
   ApiKeyServiceDeps &
   InstanceServiceDeps &
   OverviewServiceDeps &
-  SigningServiceDeps;
+  Omit<SigningServiceDeps, 'ledger'> &
+  SpendLedgerDeps;
 
 /** Creates every service of the contract. */
 export function createServices(deps: ServicesDeps): readonly ServedService[] {
   const checks = createRequestChecks(deps);
+  const ledger = createSpendLedger(deps);
   return [
-    { service: TransactionService, implementation: createTransactionService(deps) },
-    { service: SigningService, implementation: createSigningService(deps) },
+    { service: TransactionService, implementation: createTransactionService({ ...deps, ledger }) },
+    { service: SigningService, implementation: createSigningService({ ...deps, ledger }) },
     { service: NotificationService, implementation: createNotificationService(deps) },
     { service: RelayerService, implementation: createRelayerService(deps) },
     { service: SignerService, implementation: createSignerService(deps) },

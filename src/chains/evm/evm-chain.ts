@@ -33,7 +33,7 @@ import { anchorAt, genesisAnchor, questions } from './questions.js';
 import { quoteAttempt } from './quote.js';
 import { createReceipts } from './receipts.js';
 import { findRevertReason } from './revert.js';
-import { judge } from './rules.js';
+import { judgesOf } from './rules.js';
 import { signDraft } from './sign.js';
 import { createSignForeign } from './sign-foreign.js';
 import { hashTypedData } from './typed-data.js';
@@ -115,10 +115,7 @@ export function createEvmChain(options: EvmChainOptions): EvmChain {
       });
     },
     whyForbidden: (content, relayer, approvals) => whyForbidden(onNetwork('evm', content), relayer, approvals),
-    judge(content, { policies }, asker) {
-      const { rules } = onNetwork('evm', policies);
-      return rules === null ? null : judge(rules, onNetwork('evm', content), asker);
-    },
+    ...judgesOf(chainId),
     receiversOf: (content) => receiversOf(onNetwork('evm', content)),
     isUnsequenced: () => false,
     async genesisHash() {

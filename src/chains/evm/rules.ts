@@ -1,12 +1,15 @@
 import { highestSlotFee, selfTransferGas } from '../../core/fees/price.js';
+import type { RequestChain, TypedData } from '../../core/ports/chain/requests.js';
 import { max } from '../../core/records/bigints.js';
 import type { EvmContent } from '../../core/records/evm.js';
 import { askerOf, type Judgement, type Judged as Judging, windowOf } from '../../core/records/judgement.js';
+import { onNetwork } from '../../core/records/on-network.js';
 import type { ArgumentCondition, CostBound, EvmRule, ParameterRef, SpendLimit } from '../../core/records/spending-rule.js';
 import { boundByRules, lowerBound } from '../../core/rules/cost-bound.js';
 import { approvalBy, type Condition, decide, type Match, matchIf } from '../../core/rules/deciding-rule.js';
 import { type FunctionSignature, readSignature } from '../../core/rules/function-signature.js';
 import { parameterOf } from '../../core/rules/rule-problems.js';
+import { readStruct } from '../../core/rules/struct-signature.js';
 import { keccak256 } from '../../crypto/keccak.js';
 import { intrinsicGas } from './intrinsic-gas.js';
 
@@ -25,6 +28,8 @@ interface ReadableFunction {
 interface CompiledRule {
   readonly rule: EvmRule;
   readonly to: ReadonlySet<string> | null;
+  /** Structs of typed data, which have the text of EIP-712 in place of a selector. */
+  readonly structs: readonly ReadableFunction[];
   /** Selectors; an empty one means no call data. */
   readonly selectors: ReadonlySet<string> | null;
   readonly apiKeyIds: ReadonlySet<string> | null;
@@ -32,15 +37,35 @@ interface CompiledRule {
   readonly functions: readonly ReadableFunction[];
 }
 
+/** The rules of a relayer by what they are for, each in their order. */
+interface CompiledRules {
+  readonly ofCalls: readonly CompiledRule[];
+  readonly ofTypedData: readonly CompiledRule[];
+}
+
 /** Rules change seldom, and are read for each transaction. */
-const compiled = new WeakMap<readonly EvmRule[], readonly CompiledRule[]>();
+const compiled = new WeakMap<readonly EvmRule[], CompiledRules>();
 
 /** The content that rules see. */
 type Judged = Pick<EvmContent, 'to' | 'valueWei' | 'data'> & Partial<Pick<EvmContent, 'gasLimit' | 'pricing' | 'maxCost'>>;
 
+/** Returns the judgements of a network's relayers. */
+export function judgesOf(chainId: bigint): Required<Pick<RequestChain, 'judge' | 'judgeTypedData'>> {
+  return {
+    judge(content, { policies }, asker) {
+      const { rules } = onNetwork('evm', policies);
+      return rules === null ? null : judge(rules, onNetwork('evm', content), asker);
+    },
+    judgeTypedData(data, { policies }, asker) {
+      const { rules } = onNetwork('evm', policies);
+      return rules === null ? null : judgeTypedData(rules, data, chainId, asker);
+    },
+  };
+}
+
 /** Returns what rules, which have no problems, say about content. */
 export function judge(rules: readonly EvmRule[], content: Judged, asker: Judging): Judgement {
-  const all = compiledOf(rules);
+  const all = compiledOf(rules).ofCalls;
   const call = callOf(content, all);
   const decision = decide(all, { asker, field: 'to' }, (one) => conditionsOf(one, call));
   if (decision.verdict === 'deny') return decision;
@@ -57,6 +82,58 @@ export function judge(rules: readonly EvmRule[], content: Judged, asker: Judging
   return { verdict: 'allow', ruleId: id, spends, approval: approvalBy(by, asker), ...bound };
 }
 
+/**
+ * Returns what rules say about typed data; null: none of them is for it. A rule that denies is also for what it cannot read: hashes, or a
+ * struct with structs or arrays. A rule that allows is only for the network's own contracts.
+ */
+export function judgeTypedData(rules: readonly EvmRule[], data: TypedData, chainId: bigint, asker: Judging): Judgement | null {
+  const all = compiledOf(rules).ofTypedData;
+  const { read = null } = data;
+  const decision = decide(all, { asker, field: 'message' }, (one) => typedConditions(one, read, chainId));
+  if (decision.verdict === 'deny') return decision.ruleId === null ? null : decision;
+  const { by } = decision;
+  const { id, deadlineField } = by.rule;
+  const call = read === null ? null : signedCall(read);
+  const spends = by.rule.limits.flatMap((limit) => {
+    const amount = call === null || typeof limit.asset !== 'object' ? 0n : (amountOf(limit, call, by) ?? 0n);
+    const deadline = call === null || deadlineField === null ? null : fieldValue(by, call, deadlineField);
+    const untilMs = typeof deadline === 'bigint' ? Number(deadline) * 1_000 : Number.POSITIVE_INFINITY;
+    const field = deadlineField === null ? 'message' : `message.${deadlineField}`;
+    return amount === 0n ? [] : [{ field, window: windowOf(id, limit, askerOf(asker)), limit, amount, untilMs }];
+  });
+  return { verdict: 'allow', ruleId: id, spends, approval: null };
+}
+
+type ReadTypedData = NonNullable<TypedData['read']>;
+
+/** Typed data as a call: the struct's fields in place of arguments. */
+function signedCall({ verifyingContract, struct, words }: ReadTypedData): RuleCall {
+  const data = `0x00000000${words}`;
+  return { selector: struct, to: verifyingContract, data, valueWei: 0n, leastCostWei: 0n, priceField: null };
+}
+
+function typedConditions(one: CompiledRule, read: ReadTypedData | null, chainId: bigint): readonly Condition[] {
+  const { rule, structs } = one;
+  if (read === null) return [{ about: 'typed data', field: 'message', match: 'unknown' }];
+  const call = signedCall(read);
+  const isOwn = read.chainId === chainId && read.verifyingContract !== null && rule.to?.includes(read.verifyingContract) === true;
+  return [
+    { about: 'verifying contract', field: 'domain', match: matchIf(isOwn) },
+    { about: 'struct', field: 'types', match: matchIf(structs.some(({ selector }) => selector === read.struct)) },
+    ...one.conditions.map((condition): Condition => {
+      return { about: 'arguments', field: 'message', match: argumentMatch(condition, one, call) };
+    }),
+    ...rule.limits.map((limit): Condition => {
+      return { about: 'amount', field: 'message', match: amountOf(limit, call, one) === null ? 'unknown' : 'yes', bound: 'limits it' };
+    }),
+  ];
+}
+
+function fieldValue(rule: CompiledRule, { selector, data }: RuleCall, name: string): bigint | string | null {
+  const called = calledBy(rule, selector);
+  return called === null ? null : argumentOf(called.signature, { name }, data);
+}
+
 /** Returns the most that accepted content may cost: see `boundByRules`. `asker`: see `Judged`. Null: no bound. */
 export function costBoundOf(rules: readonly EvmRule[] | null, content: Judged, asker: 'approved' | null): CostBound | null {
   const stored = content.maxCost ?? null;
@@ -64,7 +141,7 @@ export function costBoundOf(rules: readonly EvmRule[] | null, content: Judged, a
 }
 
 function boundNow(rules: readonly EvmRule[], content: Judged, asker: 'approved' | null): CostBound | null {
-  const all = compiledOf(rules);
+  const all = compiledOf(rules).ofCalls;
   if (!isCostRead(all)) return null;
   const call = callOf(content, all);
   return boundByRules(all, content.maxCost?.ruleId, {
@@ -155,9 +232,9 @@ function argumentMatch(condition: CompiledRule['conditions'][number], rule: Comp
   return value === null ? 'unknown' : matchIf(holds(condition, value));
 }
 
-/** The function of a rule that has the selector; null: none, or several, of which the contract has one. */
-function calledBy({ functions }: CompiledRule, selector: string | null): ReadableFunction | null {
-  const [called, other] = functions.filter((one) => one.selector === selector);
+/** The function or struct of a rule that has the selector; null: none, or several, of which the contract has one. */
+function calledBy({ functions, structs }: CompiledRule, selector: string | null): ReadableFunction | null {
+  const [called, other] = [...functions, ...structs].filter((one) => one.selector === selector);
   return other === undefined ? (called ?? null) : null;
 }
 
@@ -199,8 +276,14 @@ function within(value: bigint, cut: (value: bigint) => bigint): bigint | null {
   return cut(value) === value ? value : null;
 }
 
-function compiledOf(rules: readonly EvmRule[]): readonly CompiledRule[] {
-  const known = compiled.get(rules) ?? rules.map(compile);
+function rulesFrom(rules: readonly EvmRule[]): CompiledRules {
+  const all = rules.map(compile);
+  const ofCalls = all.filter(({ rule }) => rule.typedData === null || rule.functions !== null);
+  return { ofCalls, ofTypedData: all.filter(({ structs }) => structs.length > 0) };
+}
+
+function compiledOf(rules: readonly EvmRule[]): CompiledRules {
+  const known = compiled.get(rules) ?? rulesFrom(rules);
   compiled.set(rules, known);
   return known;
 }
@@ -209,12 +292,18 @@ function compile(rule: EvmRule): CompiledRule {
   const named = rule.functions ?? [];
   const functions = named.filter((text) => text !== '' && !text.startsWith('0x')).map(readable);
   const selectors = [...named.filter((text) => text === '' || text.startsWith('0x')), ...functions.map(({ selector }) => selector)];
+  const structs = (rule.typedData ?? []).map(readableStruct);
+  const isStruct = new Set(rule.typedData);
   return {
     rule,
+    structs,
     to: rule.to === null ? null : new Set(rule.to),
     selectors: rule.functions === null ? null : new Set(selectors),
     apiKeyIds: rule.apiKeyIds === null ? null : new Set(rule.apiKeyIds),
-    conditions: rule.arguments.map((condition) => ({ ...condition, ...readable(condition.function) })),
+    conditions: rule.arguments.map((condition) => {
+      const text = condition.function;
+      return { ...condition, ...(isStruct.has(text) ? readableStruct(text) : readable(text)) };
+    }),
     functions,
   };
 }
@@ -223,6 +312,12 @@ function readable(text: string): ReadableFunction {
   const signature = readSignatureOf(text);
   const digest = Buffer.from(keccak256(Buffer.from(signature.canonical)));
   return { selector: `0x${digest.subarray(0, 4).toString('hex')}`, signature };
+}
+
+function readableStruct(text: string): ReadableFunction {
+  const read = readStruct(text);
+  if (typeof read === 'string') throw new Error(`the struct ${JSON.stringify(text)} ${read}`);
+  return { selector: read.encoded, signature: read.fields };
 }
 
 /** Rules without problems have signatures that can be read. */

@@ -54,10 +54,23 @@ export function hashTypedData({ domain, types, primaryType, message }: TypedData
   const domainValue = new Map([...read.domain].filter(([, value]) => value !== null));
   const domainFields =
     structs.get(domainStruct) ?? [...domainTypes].map(([name, type]) => ({ name, type })).filter(({ name }) => domainValue.has(name));
-  return readAll({
-    domainSeparator: () => structHash(new Map([[domainStruct, domainFields]]), domainStruct, domainValue, 'domain'),
-    hashStructMessage: () => structHash(structs, primaryType ?? onlyRootOf(structs), read.message, 'message'),
+  const hashed = readAll({
+    domain: () => hashedStruct(new Map([[domainStruct, domainFields]]), domainStruct, domainValue, 'domain'),
+    message: () => hashedStruct(structs, primaryType ?? onlyRootOf(structs), read.message, 'message'),
   });
+  const hashes = { domainSeparator: hashed.domain.hash, hashStructMessage: hashed.message.hash };
+  const { struct, words } = hashed.message;
+  if (struct === null) return hashes;
+  const { chainId, verifyingContract } = hashed.domain.value;
+  return {
+    ...hashes,
+    read: {
+      chainId: typeof chainId === 'bigint' ? chainId : null,
+      verifyingContract: typeof verifyingContract === 'string' ? verifyingContract.toLowerCase() : null,
+      struct,
+      words,
+    },
+  };
 }
 
 function jsonObjectOf(field: string, text: string, maxLength: number): JsonObject {
@@ -108,7 +121,16 @@ function onlyRootOf(structs: Structs): string {
   return root;
 }
 
-function structHash(structs: Structs, name: string, value: JsonObject, path: string): string {
+interface HashedStruct {
+  readonly hash: string;
+  readonly value: Readonly<Record<string, NamedValue>>;
+  /** As EIP-712 writes it; null: it has structs or arrays. */
+  readonly struct: string | null;
+  /** Its fields as they are hashed, 64 hex digits each. */
+  readonly words: string;
+}
+
+function hashedStruct(structs: Structs, name: string, value: JsonObject, path: string): HashedStruct {
   if (!structs.has(name)) throw invalidField('primary_type', `is ${shownName(name)}, which is not a struct in types`);
   const reached = new Map<string, readonly Field[]>();
   const components = componentsOf({ structs, reached, budget: { left: maxParameters } }, name, []);
@@ -121,7 +143,16 @@ function structHash(structs: Structs, name: string, value: JsonObject, path: str
   );
   // ethers wants no struct that the value does not have.
   const encoder = TypedDataEncoder.from(Object.fromEntries([...reached].map(([struct, fields]) => [struct, [...fields]])));
-  return encoder.hashStruct(name, namedValueOf(type, read.value) as Record<string, unknown>);
+  const named = namedValueOf(type, read.value) as Record<string, NamedValue>;
+  const fields = reached.get(name) ?? [];
+  const isFlat = reached.size === 1 && fields.every((field) => !field.type.endsWith(']'));
+  return {
+    hash: encoder.hashStruct(name, named),
+    value: named,
+    struct: isFlat ? `${name}(${fields.map((field) => `${field.type} ${field.name}`).join(',')})` : null,
+    // The hash of the type comes first.
+    words: encoder.encodeData(name, named).slice(2 + 64),
+  };
 }
 
 /** What a struct is expanded with; `reached` collects the structs that it contains, and itself. */

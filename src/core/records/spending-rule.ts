@@ -66,6 +66,10 @@ export interface EvmRule extends RuleApprovals {
   readonly to: readonly string[] | null;
   /** Signatures, selectors (`0x` and 8 hex digits), and an empty text for no call data. */
   readonly functions: readonly string[] | null;
+  /** Structs of typed data, such as `Permit(address owner,…)`. A rule that has some, and no functions, is for no transaction. */
+  readonly typedData: readonly string[] | null;
+  /** The field of these structs with the second after which a signature moves nothing any more. */
+  readonly deadlineField: string | null;
   readonly arguments: readonly ArgumentCondition[];
   readonly maxValueWei: bigint | null;
   /** The maximum of value and fees together. */
@@ -112,4 +116,6 @@ export interface SpendWindow {
   readonly open: bigint;
   /** What ended ones have spent, oldest first; no bucket is empty. */
   readonly spent: readonly Bucket[];
+  /** What signatures can move, by the times until which they can, earliest first; no bucket is empty. Absent: nothing. */
+  readonly granted?: readonly Bucket[];
 }

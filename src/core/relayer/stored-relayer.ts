@@ -9,7 +9,7 @@ const noApprovals: RuleApprovals = { approvals: null, approvalMs: null };
 const ofParts = { ...noApprovals, maxCost: null } satisfies Partial<PartRule>;
 /** The fields that rules of earlier versions lack. */
 const newerFields = {
-  evm: { ...noApprovals, maxCostWei: null } satisfies Partial<EvmRule>,
+  evm: { ...noApprovals, maxCostWei: null, typedData: null, deadlineField: null } satisfies Partial<EvmRule>,
   stellar: ofParts,
   solana: ofParts,
 } satisfies Readonly<Record<NetworkType, object>>;

@@ -10,6 +10,7 @@ import {
   type SpendLimit,
 } from '../records/spending-rule.js';
 import { type FunctionSignature, isWordType, type Parameter, readSignature } from './function-signature.js';
+import { readStruct } from './struct-signature.js';
 
 /** The maximum number of rules of a relayer, and of items in their lists. */
 const maxRules = 64;
@@ -98,7 +99,7 @@ export function problemsOfMaximum(
 }
 
 function problemsOfRule(at: string, rule: EvmRule): readonly FieldProblem[] {
-  const lists = problemsOfLists(at, { to: rule.to, functions: rule.functions, api_keys: rule.apiKeyIds });
+  const lists = problemsOfLists(at, { to: rule.to, functions: rule.functions, typed_data: rule.typedData, api_keys: rule.apiKeyIds });
   const functions = (rule.functions ?? []).map((text) => (text === '' || selectorSyntax.test(text) ? null : readSignature(text)));
   const unreadable = functions.flatMap((read, index) =>
     typeof read === 'string' ? [{ field: `${at}.functions[${index}]`, description: read }] : [],
@@ -110,9 +111,13 @@ function problemsOfRule(at: string, rule: EvmRule): readonly FieldProblem[] {
       ? []
       : [{ field: `${at}.functions[${index}]`, description: `is ${one}, as functions[${first}] is` }];
   });
-  const signatures = new Map(
-    functions.flatMap((read, index) => (read === null || typeof read === 'string' ? [] : [[rule.functions?.[index] ?? '', read] as const])),
-  );
+  const structs = structsOf(at, rule);
+  const signatures = new Map([
+    ...functions.flatMap((read, index) =>
+      read === null || typeof read === 'string' ? [] : [[rule.functions?.[index] ?? '', read] as const],
+    ),
+    ...structs.signatures,
+  ]);
   const tooMany = [
     ...(rule.arguments.length > maxConditions
       ? [{ field: `${at}.arguments`, description: `must have at most ${maxConditions} items` }]
@@ -124,13 +129,62 @@ function problemsOfRule(at: string, rule: EvmRule): readonly FieldProblem[] {
     ...problemsOfMaximum(at, rule.effect, rule.maxValueWei, rule.limits),
     ...problemsOfMaxCost(at, rule.effect, rule.maxCostWei),
   ];
-  const unusable = [...lists, ...unreadable, ...repeated, ...tooMany, ...maximum, ...problemsOfApprovals(at, rule.effect, rule)];
+  const approvals = problemsOfApprovals(at, rule.effect, rule);
+  const unusable = [...lists, ...unreadable, ...repeated, ...structs.problems, ...tooMany, ...maximum, ...approvals];
   if (unusable.length > 0) return unusable;
   return [
     ...rule.arguments.flatMap((condition, index) => problemsOfCondition(`${at}.arguments[${index}]`, condition, signatures)),
     ...rule.limits.flatMap((limit, index) => problemsOfLimit(`${at}.limits[${index}]`, rule, limit, signatures)),
     ...problemsOfOtherTokens(at, rule),
+    ...problemsOfTypedData(at, rule, structs.signatures),
   ];
+}
+
+/** The maximum number of structs of a rule. */
+const maxStructs = 100;
+
+function structsOf(at: string, { typedData }: EvmRule): { readonly signatures: Signatures; readonly problems: readonly FieldProblem[] } {
+  const texts = typedData ?? [];
+  const field = `${at}.typed_data`;
+  if (texts.length > maxStructs)
+    return { signatures: new Map(), problems: [{ field, description: `must have at most ${maxStructs} items` }] };
+  const read = texts.map(readStruct);
+  const encoded = read.map((one) => (typeof one === 'string' ? null : one.encoded));
+  const problems = read.flatMap((one, index): readonly FieldProblem[] => {
+    if (typeof one === 'string') return [{ field: `${field}[${index}]`, description: one }];
+    const first = encoded.indexOf(one.encoded);
+    return first === index ? [] : [{ field: `${field}[${index}]`, description: `is the same as typed_data[${first}]` }];
+  });
+  return {
+    signatures: new Map(read.flatMap((one, index) => (typeof one === 'string' ? [] : [[texts[index] ?? '', one.fields]]))),
+    problems,
+  };
+}
+
+/** A signature moves something at any time until its deadline, so a limit must know it. */
+function problemsOfTypedData(
+  at: string,
+  { effect, to, typedData, deadlineField, limits }: EvmRule,
+  structs: Signatures,
+): readonly FieldProblem[] {
+  const deadline = `${at}.deadline_field`;
+  if (typedData === null) return deadlineField === null ? [] : [{ field: deadline, description: 'needs typed_data' }];
+  const field = `${at}.typed_data`;
+  if (effect === 'approve') return [{ field, description: 'cannot be in a rule that asks for approvals: signatures are not approved' }];
+  if (to === null) return [{ field: `${at}.to`, description: 'is required with typed_data: the verifying contracts' }];
+  if (limits.length > 0 && !limits.some(({ asset }) => typeof asset === 'object'))
+    return [{ field, description: 'needs a limit of a token in the rule, or none: other limits count no signature' }];
+  if (deadlineField === null)
+    return limits.length === 0
+      ? []
+      : [{ field: deadline, description: 'is required with typed_data and limits: an amount counts until then' }];
+  return [...structs].flatMap(([text, signature]) => {
+    const found = parameterOf(signature, { name: deadlineField });
+    if (typeof found === 'string') return [{ field: deadline, description: `is ${deadlineField}, but ${text} ${found}` }];
+    return found.type.startsWith('uint')
+      ? []
+      : [{ field: deadline, description: `must be an unsigned integer; in ${text} it has the type ${found.type}` }];
+  });
 }
 
 /** Returns what is wrong with a maximum cost: no transaction is for nothing, and a rule that denies would be read as its opposite. */
@@ -164,7 +218,10 @@ export function parameterOf({ parameters }: FunctionSignature, ref: ParameterRef
 
 function problemsOfCondition(at: string, condition: ArgumentCondition, signatures: Signatures): readonly FieldProblem[] {
   const signature = signatures.get(condition.function);
-  if (signature === undefined) return [{ field: `${at}.function`, description: 'must be a signature that the rule has in functions' }];
+  if (signature === undefined)
+    return [
+      { field: `${at}.function`, description: 'must be a signature that the rule has in functions, or a struct that it has in typed_data' },
+    ];
   if (condition.parameter === null) return [{ field: at, description: 'needs the parameter: index or name' }];
   const parameter = parameterOf(signature, condition.parameter);
   if (typeof parameter === 'string') return [{ field: `${at}.function`, description: parameter }];
@@ -216,9 +273,9 @@ function problemsOfLimit(at: string, rule: EvmRule, limit: SpendLimit, signature
   if (isBudget(asset)) return problemsOfBudget(at, rule.maxCostWei, { asset, amount: limit.amount });
   if (rule.to?.includes(asset.token) !== true)
     return [{ field: `${at}.asset.token`, description: 'must be an address that the rule has in to' }];
-  if (rule.functions === null || rule.functions.length === 0)
-    return [{ field: `${at}.asset`, description: 'needs functions in the rule, whose argument is the amount' }];
-  return rule.functions.flatMap((text) => {
+  const named = [...(rule.functions ?? []), ...(rule.typedData ?? [])];
+  if (named.length === 0) return [{ field: `${at}.asset`, description: 'needs functions in the rule, whose argument is the amount' }];
+  return named.flatMap((text) => {
     const signature = signatures.get(text);
     if (signature === undefined)
       return [{ field: `${at}.asset`, description: `needs signatures in functions; ${JSON.stringify(text)} has no arguments to read` }];

@@ -6,7 +6,7 @@ import type { Ids } from '../records/ids.js';
 import type { Spend } from '../records/judgement.js';
 import type { Clock } from '../work/clock.js';
 import { decideAgain } from '../work/decide-again.js';
-import { emptyWindow, reserve, withoutFuture } from './spend-window.js';
+import { emptyWindow, grant, reserve, withoutFuture } from './spend-window.js';
 
 /*
  * Reserves what transactions spend in the commit that accepts them, so that no number of callers, instances or retries passes a limit.
@@ -99,7 +99,12 @@ export function createSpendLedger({ store, clock, ids }: SpendLedgerDeps): Spend
       // A commit that began meanwhile counts, too. One that was under way and has ended is in the store.
       const before = held.get(keyOf(relayerId, total.window))?.next ?? windows.get(total.window);
       if (before === undefined) return null;
-      const found = reserve(before.window, total.limit, total.amount, nowMs);
+      requireNear(relayerId, total, nowMs);
+      const { amount, untilMs } = total;
+      const found =
+        untilMs === undefined
+          ? reserve(before.window, total.limit, amount, nowMs)
+          : grant(before.window, total.limit, { amount, untilMs }, nowMs);
       if (found.window === null) return { refused: total, left: found.left, roomAtMs: found.roomAtMs, nowMs };
       after.set(total.window, { ...before, window: found.window });
     }
@@ -186,6 +191,17 @@ export function createSpendLedger({ store, clock, ids }: SpendLedgerDeps): Spend
         );
     },
   };
+}
+
+/** Throws `forbidden` POLICY_DENIED for a signature that can move something for longer than the window of a limit. */
+function requireNear(relayerId: string, { field, window, limit, untilMs }: Spend, nowMs: number): void {
+  if (untilMs === undefined || untilMs <= nowMs + limit.windowMs) return;
+  const [ruleId = ''] = window.split(' ');
+  const description = `must be at most ${limit.windowMs / 1_000} s ahead, the length of a limit of the rule ${ruleId}: the signature counts until then`;
+  throw new DomainError('forbidden', 'POLICY_DENIED', `${field} ${description}`, {
+    fields: [{ field, description }],
+    metadata: { relayer_id: relayerId, rule_id: ruleId },
+  });
 }
 
 function reservedOf({ window, amount, onSuccess }: Spend): ReservedSpend {

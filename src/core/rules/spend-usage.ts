@@ -2,7 +2,7 @@ import type { SpendingReads } from '../ports/store/spending.js';
 import { type Asker, type CountedLimit, type Spend, windowOf } from '../records/judgement.js';
 import type { Relayer } from '../records/relayer.js';
 import type { Clock } from '../work/clock.js';
-import { emptyWindow, usedAt } from './spend-window.js';
+import { emptyWindow, openAt, usedAt } from './spend-window.js';
 
 /** What a limit has left. */
 export interface LimitUsage {
@@ -11,7 +11,7 @@ export interface LimitUsage {
   /** Null: it counts all transactions of the relayer. */
   readonly apiKeyId: string | null;
   readonly used: bigint;
-  /** By transactions that have not ended. */
+  /** By transactions that have not ended, and signatures whose deadline has not passed. */
   readonly reserved: bigint;
   readonly left: bigint;
 }
@@ -69,7 +69,8 @@ async function readUsage({ store, clock }: SpendUsageDeps, relayerId: string) {
     const window = stored.find((one) => one.name === name)?.window ?? emptyWindow(limit.windowMs);
     const total = usedAt(window, nowMs);
     const left = limit.amount > total ? limit.amount - total : 0n;
-    return { ruleId, limit, apiKeyId, used: total - window.open, reserved: window.open, left };
+    const reserved = openAt(window, nowMs);
+    return { ruleId, limit, apiKeyId, used: total - reserved, reserved, left };
   };
   return { stored, usageOf };
 }

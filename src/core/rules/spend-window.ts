@@ -5,6 +5,9 @@ import type { Bucket, SpendWindow } from '../records/spending-rule.js';
  * may be paid at any time; what it has spent counts from then on until it leaves the window. So the chain, however long a transaction
  * waits, never pays more than the limit in any time of the window's length. What was spent is kept in 60 buckets of the window's length,
  * so that a window costs the same with any number of spends: an amount counts up to a sixtieth longer than the window, never shorter.
+ *
+ * What a signature can move, it may move at any time until its deadline, and the service does not see it. It counts from the signature on
+ * as what will be spent at the deadline.
  */
 
 const bucketsInWindow = 60;
@@ -16,18 +19,18 @@ export interface WindowLimit {
 }
 
 /** A window with another amount in it; or that it has no room. */
-export type Reservation =
-  | { readonly window: SpendWindow }
-  | {
-      readonly window: null;
-      /** What may be spent now. */
-      readonly left: bigint;
-      /**
-       * When the window has room, unless others spend it, or when it is worth looking, if that depends on transactions that have not ended;
-       * null: the amount is above the limit.
-       */
-      readonly roomAtMs: number | null;
-    };
+export type Reservation = { readonly window: SpendWindow } | NoRoom;
+
+interface NoRoom {
+  readonly window: null;
+  /** What may be spent now. */
+  readonly left: bigint;
+  /**
+   * When the window has room, unless others spend it, or when it is worth looking, if that depends on transactions that have not ended;
+   * null: the amount is above the limit.
+   */
+  readonly roomAtMs: number | null;
+}
 
 /** A window in which nothing counts. */
 export function emptyWindow(windowMs: number): SpendWindow {
@@ -36,17 +39,53 @@ export function emptyWindow(windowMs: number): SpendWindow {
 
 /** Returns how much of a limit is used at a time. */
 export function usedAt(window: SpendWindow, nowMs: number): bigint {
-  return window.open + sumOf(counting(window, nowMs));
+  return window.open + sumOf(counting(window, nowMs)) + sumOf(grantedAt(window, nowMs));
+}
+
+/** Returns what signatures can still move. */
+export function openAt(window: SpendWindow, nowMs: number): bigint {
+  const present = Math.floor(nowMs / bucketMsOf(window));
+  return window.open + sumOf(grantedAt(window, nowMs).filter(({ index }) => index >= present));
 }
 
 /** Adds an amount to a window if the limit allows it. */
 export function reserve(window: SpendWindow, limit: WindowLimit, amount: bigint, nowMs: number): Reservation {
-  const spent = counting(window, nowMs);
-  const used = window.open + sumOf(spent);
-  if (used + amount <= limit.amount) return { window: { ...window, open: window.open + amount, spent } };
+  const counted = current(window, nowMs);
+  return noRoom(counted, limit, amount, nowMs) ?? { window: { ...counted, open: counted.open + amount } };
+}
+
+/** Adds what a signature can move until then, which is at most the window's length ahead. */
+export function grant(
+  window: SpendWindow,
+  limit: WindowLimit,
+  { amount, untilMs }: { readonly amount: bigint; readonly untilMs: number },
+  nowMs: number,
+): Reservation {
+  const counted = current(window, nowMs);
+  const refused = noRoom(counted, limit, amount, nowMs);
+  if (refused !== null || amount === 0n) return refused ?? { window: counted };
+  const index = Math.floor(Math.max(untilMs, nowMs) / bucketMsOf(window));
+  const before = counted.granted ?? [];
+  const same = before.find((bucket) => bucket.index === index);
+  const others = before.filter((bucket) => bucket !== same);
+  const granted = [...others, { index, amount: amount + (same?.amount ?? 0n) }].sort((a, b) => a.index - b.index);
+  return { window: { ...counted, granted } };
+}
+
+/** The window without what counts no more. */
+function current(window: SpendWindow, nowMs: number): SpendWindow {
+  const { granted: _, ...rest } = window;
+  const granted = grantedAt(window, nowMs);
+  return { ...rest, spent: counting(window, nowMs), ...(granted.length === 0 ? {} : { granted }) };
+}
+
+/** Null: a window, in which everything counts, has room for the amount. */
+function noRoom(window: SpendWindow, limit: WindowLimit, amount: bigint, nowMs: number): NoRoom | null {
+  const used = window.open + sumOf(window.spent) + sumOf(window.granted ?? []);
+  if (used + amount <= limit.amount) return null;
   const left = limit.amount > used ? limit.amount - used : 0n;
   if (amount > limit.amount) return { window: null, left, roomAtMs: null };
-  const freedAtMs = freedAt({ ...window, spent }, used + amount - limit.amount, nowMs);
+  const freedAtMs = freedAt(window, used + amount - limit.amount, nowMs);
   return { window: null, left, roomAtMs: freedAtMs ?? nowMs + bucketMsOf(window) };
 }
 
@@ -81,9 +120,15 @@ function counting(window: SpendWindow, nowMs: number): readonly Bucket[] {
   return withoutFuture(window, nowMs).spent.filter((bucket) => leavesAtMs(bucket, window, nowMs) > nowMs);
 }
 
+/** A clock that is behind forgets nothing: what counts leaves at its own time. */
+function grantedAt(window: SpendWindow, nowMs: number): readonly Bucket[] {
+  return (window.granted ?? []).filter((bucket) => leavesAtMs(bucket, window, nowMs) > nowMs);
+}
+
 /**
- * Returns a window in which nothing counts for longer than its length from now. A clock that was ahead has dated amounts that were spent
- * before now: they count as spent now. Clocks of instances differ by less than a bucket. Returns the window itself if nothing is ahead.
+ * Returns a window in which nothing that was spent counts for longer than its length from now. A clock that was ahead has dated amounts
+ * that were spent before now: they count as spent now. Clocks of instances differ by less than a bucket. Returns the window itself if
+ * nothing is ahead.
  */
 export function withoutFuture(window: SpendWindow, nowMs: number): SpendWindow {
   const present = Math.floor(nowMs / bucketMsOf(window));
@@ -100,9 +145,12 @@ export function withoutFuture(window: SpendWindow, nowMs: number): SpendWindow {
 /** Returns when so much of what was spent will have left the window; null: there is not so much. */
 function freedAt(window: SpendWindow, needed: bigint, nowMs: number): number | null {
   let freed = 0n;
-  for (const bucket of window.spent) {
-    freed += bucket.amount;
-    if (freed >= needed) return leavesAtMs(bucket, window, nowMs);
+  const leaving = [...window.spent, ...(window.granted ?? [])].map(({ amount, ...bucket }) => {
+    return { amount, atMs: leavesAtMs({ amount, ...bucket }, window, nowMs) };
+  });
+  for (const { amount, atMs } of leaving.sort((a, b) => a.atMs - b.atMs)) {
+    freed += amount;
+    if (freed >= needed) return atMs;
   }
   return null;
 }

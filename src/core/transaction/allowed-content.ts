@@ -1,8 +1,8 @@
-import { DomainError } from '../errors/errors.js';
 import type { ContentRequest, RequestChain, RequestContext, Wanted } from '../ports/chain/requests.js';
 import type { Allowance, Asker } from '../records/judgement.js';
 import type { Relayer } from '../records/relayer.js';
 import type { Content } from '../records/transaction.js';
+import { deniedBy } from '../rules/denied.js';
 
 /** What the rules of a relayer say about content that they allow, and the content with the bound of its cost. */
 export interface Allowed extends Pick<Allowance, 'spends' | 'approval'> {
@@ -38,9 +38,5 @@ export function ruledContent(chain: Pick<RequestChain, 'judge'>, content: Conten
     const { spends, approval, maxCost, ruleId } = judgement;
     return { content: maxCost === undefined ? content : { ...content, maxCost }, spends, approval, ruleId };
   }
-  const { field, description, ruleId } = judgement;
-  throw new DomainError('forbidden', 'POLICY_DENIED', `${field} ${description}`, {
-    fields: [{ field, description }],
-    metadata: { relayer_id: relayer.id, ...(ruleId === null ? {} : { rule_id: ruleId }) },
-  });
+  throw deniedBy(relayer, judgement);
 }

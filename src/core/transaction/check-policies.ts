@@ -1,4 +1,4 @@
-import type { ContentRequest } from '../ports/chain/requests.js';
+import type { ContentRequest, TypedData } from '../ports/chain/requests.js';
 import type { Directory } from '../ports/directory.js';
 import type { AttemptReads } from '../ports/store/attempts.js';
 import type { SpendingReads } from '../ports/store/spending.js';
@@ -7,6 +7,7 @@ import type { Asker, NeededApproval } from '../records/judgement.js';
 import { type Relayer, requireActive } from '../records/relayer.js';
 import { type RequireSigningDeps, requireSigning, type WantedSignature } from '../rules/signing-rules.js';
 import { type LimitUsage, usageOfSpends } from '../rules/spend-usage.js';
+import { type AllowedSignature, allowedSignature } from '../rules/typed-data-rules.js';
 import type { Allowed } from './allowed-content.js';
 import { type CallRefusal, refusalsBy, type SendRefusalDeps, sendRefusals } from './call-refusals.js';
 import { findWithAttempts } from './find-transaction.js';
@@ -67,6 +68,25 @@ export async function checkReplacement(
   return checkOf(deps, relayer, { refusals, allowed, asker });
 }
 
+/** Says what a call for a signature over typed data would be answered. */
+export async function checkTypedData(
+  deps: PolicyCheckDeps & RequireSigningDeps,
+  relayer: Relayer,
+  data: TypedData,
+  asker: Asker,
+): Promise<PolicyCheck> {
+  let signature: AllowedSignature | null = null;
+  const refusals = await refusalsBy([
+    () => requireActive(relayer),
+    () => {
+      signature = allowedSignature(deps, relayer, data, asker);
+      return deps.ledger.requireRoom(relayer.id, signature.spends);
+    },
+  ]);
+  const allowed = signature as AllowedSignature | null;
+  return checkOf(deps, relayer, { refusals, allowed: allowed && { ...allowed, approval: null }, asker });
+}
+
 /**
  * Says what a call for a signature would be answered, except for what only nodes know. `transaction`: the one to sign, in the network's own
  * form; null: something else is signed. Throws 400 for a bad transaction.
@@ -89,7 +109,15 @@ export async function checkSignature(
 async function checkOf(
   deps: PolicyCheckDeps,
   relayer: Relayer,
-  { refusals, allowed, asker }: { readonly refusals: readonly CallRefusal[]; readonly allowed: Allowed | null; readonly asker: Asker },
+  {
+    refusals,
+    allowed,
+    asker,
+  }: {
+    readonly refusals: readonly CallRefusal[];
+    readonly allowed: Pick<Allowed, 'ruleId' | 'approval' | 'spends'> | null;
+    readonly asker: Asker;
+  },
 ): Promise<PolicyCheck> {
   const refusing = refusals.find(({ ruleId }) => ruleId !== null)?.ruleId ?? null;
   const approval = allowed?.approval ?? null;

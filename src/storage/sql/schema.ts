@@ -338,7 +338,7 @@ export interface SpendWindowTable {
   relayer_id: string;
   name: string;
   version: string;
-  /** JSON: the length of the window, what is open, and pairs of a bucket's index and what was spent in it, oldest first. */
+  /** JSON: see `StoredAmounts`. */
   amounts: string;
 }
 

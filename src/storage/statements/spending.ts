@@ -1,5 +1,6 @@
 import { type Kysely, type Selectable, sql } from 'kysely';
 import type { Reservation, ReservedSpend, SpendingChanges, SpendingReads, StoredSpendWindow } from '../../core/ports/store/spending.js';
+import type { Bucket } from '../../core/records/spending-rule.js';
 import type { MinedFacts } from '../../core/records/transaction.js';
 import { BoundChange, guarded } from '../sql/bound-change.js';
 import { exactJson } from '../sql/record-mapping.js';
@@ -137,11 +138,8 @@ export function spendingChanges(statements: Statements): SpendingChanges {
         amounts: JSON.stringify({
           window_ms: window.windowMs,
           open: String(window.open),
-          spent: window.spent.map(({ index, amount, aheadIndex }) => [
-            index,
-            String(amount),
-            ...(aheadIndex === undefined ? [] : [aheadIndex]),
-          ]),
+          spent: window.spent.map(storedBucket),
+          ...(window.granted === undefined ? {} : { granted: window.granted.map(storedBucket) }),
         }),
       };
       const step = before === null ? guarded(statements.insert, row) : guarded(statements.update, { ...row, before });
@@ -166,15 +164,24 @@ export function spendingChanges(statements: Statements): SpendingChanges {
 interface StoredAmounts {
   readonly window_ms: number;
   readonly open: string;
-  readonly spent: readonly (readonly [index: number, amount: string, aheadIndex?: number])[];
+  readonly spent: readonly StoredBucket[];
+  readonly granted?: readonly StoredBucket[];
+}
+
+type StoredBucket = readonly [index: number, amount: string, aheadIndex?: number];
+
+function storedBucket({ index, amount, aheadIndex }: Bucket): StoredBucket {
+  return aheadIndex === undefined ? [index, String(amount)] : [index, String(amount), aheadIndex];
+}
+
+function bucketFrom([index, amount, aheadIndex]: StoredBucket): Bucket {
+  return { index, amount: BigInt(amount), ...(aheadIndex === undefined ? {} : { aheadIndex }) };
 }
 
 function windowFrom({ relayer_id: relayerId, name, version, amounts }: Row): StoredSpendWindow {
-  const { window_ms: windowMs, open, spent } = JSON.parse(amounts) as StoredAmounts;
-  const buckets = spent.map(([index, amount, aheadIndex]) => {
-    return { index, amount: BigInt(amount), ...(aheadIndex === undefined ? {} : { aheadIndex }) };
-  });
-  return { relayerId, name, version, window: { windowMs, open: BigInt(open), spent: buckets } };
+  const { window_ms: windowMs, open, spent, granted } = JSON.parse(amounts) as StoredAmounts;
+  const window = { windowMs, open: BigInt(open), spent: spent.map(bucketFrom) };
+  return { relayerId, name, version, window: granted === undefined ? window : { ...window, granted: granted.map(bucketFrom) } };
 }
 
 type Pairs = readonly (readonly [window: string, amount: string, onSuccess?: string])[];

@@ -31,7 +31,18 @@ before(async () => {
 after(() => node.stop());
 
 const rule: EvmRule = {
-  ...{ id: 'any', effect: 'allow', to: null, functions: null, arguments: [], maxValueWei: null, maxCostWei: null, apiKeyIds: null },
+  ...{
+    id: 'any',
+    effect: 'allow',
+    to: null,
+    functions: null,
+    typedData: null,
+    deadlineField: null,
+    arguments: [],
+    maxValueWei: null,
+    maxCostWei: null,
+    apiKeyIds: null,
+  },
   ...{ limits: [], approvals: null, approvalMs: null },
 };
 const boundOf = (maxWei: bigint): CostBound => ({ ruleId: 'teams', max: maxWei });

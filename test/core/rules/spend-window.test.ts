@@ -1,19 +1,39 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { emptyWindow, release, reserve, spend, usedAt, type WindowLimit, withoutFuture } from '../../../src/core/rules/spend-window.js';
+import {
+  emptyWindow,
+  grant,
+  openAt,
+  release,
+  reserve,
+  spend,
+  usedAt,
+  type WindowLimit,
+  withoutFuture,
+} from '../../../src/core/rules/spend-window.js';
 import { runs } from '../../support/runs.js';
 
-/** What happens to a window: time passes, an amount is wanted, or a transaction ends. `paidAt`: when it was paid, from its acceptance (0) to its end (1). */
+/**
+ * What happens to a window: time passes, an amount is wanted, a transaction ends, or something is signed. `paidAt`: when it was paid, from
+ * its acceptance (0) to its end (1). `ahead`: its deadline, from now (0) to a window later (1).
+ */
 type Step =
   | { readonly kind: 'wait'; readonly ms: number }
   | { readonly kind: 'reserve'; readonly amount: bigint }
+  | { readonly kind: 'grant'; readonly amount: bigint; readonly ahead: number; readonly paidAt: number }
   | { readonly kind: 'end'; readonly nth: number; readonly isSpent: boolean; readonly paidAt: number };
 
 const steps = fc.array(
   fc.oneof(
     fc.record({ kind: fc.constant('wait' as const), ms: fc.integer({ min: 0, max: 40_000 }) }),
     fc.record({ kind: fc.constant('reserve' as const), amount: fc.bigInt({ min: 0n, max: 2n ** 70n }) }),
+    fc.record({
+      kind: fc.constant('grant' as const),
+      amount: fc.bigInt({ min: 0n, max: 2n ** 70n }),
+      ahead: fc.double({ min: 0, max: 1, noNaN: true }),
+      paidAt: fc.double({ min: 0, max: 1, noNaN: true }),
+    }),
     fc.record({
       kind: fc.constant('end' as const),
       nth: fc.nat(20),
@@ -61,22 +81,28 @@ describe('the window of a limit', () => {
               const most = sum(open()) + spentSince(nowMs - windowMs - bucketMs);
               const used = usedAt(window, nowMs);
               assert.ok(least <= used && used <= most, `${least} <= ${used} <= ${most}`);
-              const found = reserve(window, limit, step.amount, nowMs);
+              const untilMs = step.kind === 'grant' ? nowMs + Math.floor(windowMs * step.ahead) : nowMs;
+              const added = (atMs: number) =>
+                step.kind === 'grant'
+                  ? grant(window, limit, { amount: step.amount, untilMs: Math.max(untilMs, atMs) }, atMs)
+                  : reserve(window, limit, step.amount, atMs);
+              const found = added(nowMs);
               assert.equal(found.window !== null, used + step.amount <= amount);
               if (found.window !== null) {
                 ({ window } = found);
-                accepted.push({ atMs: nowMs, amount: step.amount, end: null });
+                const paidAtMs = step.kind === 'grant' ? nowMs + Math.floor((untilMs - nowMs) * step.paidAt) : null;
+                accepted.push({ atMs: nowMs, amount: step.amount, end: paidAtMs === null ? null : { atMs: untilMs, paidAtMs } });
               } else {
                 assert.equal(found.left, amount - used);
                 assert.equal(found.roomAtMs === null, step.amount > amount);
                 if (found.roomAtMs === null) continue;
                 assert.ok(found.roomAtMs > nowMs);
                 if (window.open + step.amount > amount) continue;
-                assert.notEqual(reserve(window, limit, step.amount, found.roomAtMs).window, null, 'there is room then');
-                assert.equal(reserve(window, limit, step.amount, found.roomAtMs - 1).window, null, 'and not before');
+                assert.notEqual(added(found.roomAtMs).window, null, 'there is room then');
+                assert.equal(added(found.roomAtMs - 1).window, null, 'and not before');
               }
             }
-            assert.ok(window.spent.length <= 62, 'a window stays small');
+            assert.ok(window.spent.length + (window.granted?.length ?? 0) <= 186, 'a window stays small');
           }
           const paid = accepted.flatMap((one) => (one.end?.paidAtMs == null ? [] : [{ atMs: one.end.paidAtMs, amount: one.amount }]));
           for (const { atMs: toMs } of paid) {
@@ -87,6 +113,26 @@ describe('the window of a limit', () => {
       ),
       { numRuns: runs(1_000) },
     );
+  });
+
+  it('what was signed is open until its deadline, and then counts as spent', () => {
+    const limit = { amount: 10n, windowMs: 60_000 };
+    const window = grant(emptyWindow(60_000), limit, { amount: 7n, untilMs: 30_500 }, 0).window ?? assert.fail();
+    assert.deepEqual(window.granted, [{ index: 30, amount: 7n }]);
+    assert.deepEqual(
+      [0, 30_999, 31_000].map((nowMs) => openAt(window, nowMs)),
+      [7n, 7n, 0n],
+    );
+    assert.deepEqual(
+      [0, 31_000, 90_999, 91_000].map((nowMs) => usedAt(window, nowMs)),
+      [7n, 7n, 7n, 0n],
+    );
+    assert.deepEqual(reserve(window, limit, 4n, 0), { window: null, left: 3n, roomAtMs: 91_000 });
+    const both = grant(window, limit, { amount: 3n, untilMs: 30_001 }, 0).window ?? assert.fail();
+    assert.deepEqual(both.granted, [{ index: 30, amount: 10n }], 'two signatures');
+    const spent = spend(reserve(window, limit, 3n, 0).window ?? assert.fail(), 3n, 1_000);
+    assert.equal(usedAt(spent, 31_000), 10n, 'a transaction that ends changes nothing of it');
+    assert.equal(usedAt(withoutFuture(spent, 500), 31_000), 10n, 'nor does a clock');
   });
 
   it('a clock that was set back forgets nothing, whichever of its times was right', () => {

@@ -8,7 +8,13 @@ import type { Asker } from '../../../core/records/judgement.js';
 import type { Relayer } from '../../../core/records/relayer.js';
 import { type Keccak256, readTypedData } from '../../../core/signer/sign-data.js';
 import type { PolicyCheck as DomainCheck } from '../../../core/transaction/check-policies.js';
-import { checkReplacement, checkSend, checkSignature, type PolicyCheckDeps } from '../../../core/transaction/check-policies.js';
+import {
+  checkReplacement,
+  checkSend,
+  checkSignature,
+  checkTypedData,
+  type PolicyCheckDeps,
+} from '../../../core/transaction/check-policies.js';
 import { contentToQuote } from '../../../core/transaction/quote-transaction.js';
 import type { Clock } from '../../../core/work/clock.js';
 import { present } from '../shared/present.js';
@@ -94,8 +100,8 @@ function checked(
       return checkSignature(deps, relayer, { wanted: { kind: 'message' }, transaction: null });
     case 'signTypedData': {
       evmSignerOf(deps.directory, relayer);
-      const { domainSeparator } = readTypedData(typedDataToSign(call.value, relayer, deps.directory));
-      return checkSignature(deps, relayer, { wanted: { kind: 'typed data', domainSeparator }, transaction: null });
+      const data = typedDataToSign(call.value, relayer, deps.directory);
+      return checkTypedData(deps, relayer, { ...data, ...readTypedData(data) }, asker);
     }
     case 'signTransaction': {
       const { transaction } = call.value;

@@ -17,12 +17,11 @@ import type { TransactionFilter, TransactionListReads } from '../../../core/port
 import { mayUseRelayer } from '../../../core/records/principal.js';
 import { laneOf, type Relayer } from '../../../core/records/relayer.js';
 import type { Attempt as DomainAttempt, TransactionView } from '../../../core/records/transaction.js';
-import { createSpendLedger, type SpendLedgerDeps } from '../../../core/rules/spend-ledger.js';
+import type { SpendLedgerDeps } from '../../../core/rules/spend-ledger.js';
 import type { Keccak256 } from '../../../core/signer/sign-data.js';
 import { cancelPendingTransactions, cancelTransaction } from '../../../core/transaction/cancel-transaction.js';
 import { approveTransaction, type DecidedBy, rejectTransaction } from '../../../core/transaction/decide-approval.js';
 import { findByNonce, findTransaction, findWithAttempts } from '../../../core/transaction/find-transaction.js';
-import type { Origin } from '../../../core/transaction/journal.js';
 import { minimumReplacementBid } from '../../../core/transaction/outbid.js';
 import { quoteTransaction } from '../../../core/transaction/quote-transaction.js';
 import { receiverKey } from '../../../core/transaction/receivers.js';
@@ -32,6 +31,7 @@ import type { WatchDeps } from '../../../core/transaction/watch-transactions.js'
 import { type Call, callOf, principalOf, relayerOf } from '../../contract/call.js';
 import { replayable } from '../../contract/stored-response.js';
 import { type Listing, listAnswer, pageOf, pageTokenInvalid, sliceOf } from '../shared/list-page.js';
+import { originOf } from '../shared/origin.js';
 import { policyCheckOf } from './policy-check.js';
 import { protoOfQuote } from './quote.js';
 import {
@@ -46,7 +46,7 @@ import {
 } from './transaction.js';
 import { createWaits, createWatch } from './wait.js';
 
-export type TransactionServiceDeps = Omit<SendDeps, 'ledger'> & {
+export type TransactionServiceDeps = SendDeps & {
   readonly store: SpendLedgerDeps['store'] & { readonly read: WatchDeps['read'] & TransactionListReads };
   readonly keys: Pick<KeyRing, 'find'>;
   readonly keccak256: Keccak256;
@@ -64,12 +64,11 @@ export function createTransactionService(deps: TransactionServiceDeps): ServiceI
   const isUsable = (apiKeyId: string): boolean =>
     apiKeyId === bootstrapId ||
     deps.keys.find(apiKeyId).some(({ principal: { expiresAtMs } }) => expiresAtMs === null || expiresAtMs > deps.clock.nowMs());
-  const sending: SendDeps = { ...deps, ledger: createSpendLedger(deps) };
   const waits = createWaits({ read, feed: deps.feed }, deps.shutdownSignal);
   const send = replayable(TransactionService.method.sendTransaction, async (request, context, saveResponse) => {
     const save = (sent: TransactionView) => saveResponse(() => ({ transaction: protoOfTransaction(sent) }));
     const options = { saveResponse: save, origin: originOf(callOf(context)), tags: tagsOf(request) };
-    const view = await sendTransaction(sending, relayerOf(context), contentRequestOf(request), options);
+    const view = await sendTransaction(deps, relayerOf(context), contentRequestOf(request), options);
     return { transaction: protoOfTransaction(view) };
   });
   const sendTogether = replayable(TransactionService.method.sendTransactions, async (request, context, saveResponse) => {
@@ -78,7 +77,7 @@ export function createTransactionService(deps: TransactionServiceDeps): ServiceI
       saveResponse: (sent: readonly TransactionView[]) => saveResponse(() => responseOf(sent)),
       origin: originOf(callOf(context)),
     };
-    return responseOf(await sendTransactions(sending, relayerOf(context), wantedTransactionsOf(request), options));
+    return responseOf(await sendTransactions(deps, relayerOf(context), wantedTransactionsOf(request), options));
   });
   const listOf = async (
     request: ListRequest,
@@ -100,7 +99,7 @@ export function createTransactionService(deps: TransactionServiceDeps): ServiceI
     const wanted = contentRequestOf(request);
     if (wanted.network === 'evm' && wanted.to === undefined)
       callOf(context).warnings.push({ level: 'warn', message: 'to is not set, so the replacement creates a contract' });
-    const view = await replaceTransaction(sending, relayerOf(context), request.transactionId, wanted, {
+    const view = await replaceTransaction(deps, relayerOf(context), request.transactionId, wanted, {
       expectedRevision: request.expectedRevision ?? null,
       asker: originOf(callOf(context)),
       saveResponse: (replaced) => saveResponse(() => ({ transaction: protoOfTransaction(replaced) })),
@@ -115,13 +114,13 @@ export function createTransactionService(deps: TransactionServiceDeps): ServiceI
     sendTransactions: sendTogether,
     async quoteTransaction(request, context) {
       const asked = { tags: tagsOf(request), asker: originOf(callOf(context)) };
-      const quote = await quoteTransaction(sending, relayerOf(context), contentRequestOf(request), asked);
+      const quote = await quoteTransaction(deps, relayerOf(context), contentRequestOf(request), asked);
       callOf(context).warnings.push(...quote.warnings);
       return { quote: protoOfQuote(quote) };
     },
     async checkPolicies({ call }, context) {
       const asker = originOf(callOf(context));
-      return { check: await policyCheckOf({ ...deps, ledger: sending.ledger }, relayerOf(context), call, asker) };
+      return { check: await policyCheckOf(deps, relayerOf(context), call, asker) };
     },
     replaceTransaction(request, context) {
       waits.afterwards(context, request, TransactionService.method.replaceTransaction.output);
@@ -216,8 +215,4 @@ function minimumPriceOf(bid: Bid | null): Pick<MessageInitShape<typeof ListAttem
 function decidedBy({ expectedRevision }: { readonly expectedRevision?: bigint | undefined }, context: HandlerContext): DecidedBy {
   if (expectedRevision === undefined) throw invalidField('expected_revision', 'is required: the revision of the record that you have read');
   return { apiKeyId: principalOf(context).keyId, expectedRevision };
-}
-
-function originOf({ requestId, traceParent, principal }: Call): Origin {
-  return { requestId, traceParent, apiKeyId: principal?.keyId ?? null };
 }

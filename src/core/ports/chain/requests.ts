@@ -99,6 +99,17 @@ export interface TypedDataRequest {
 export interface TypedData {
   readonly domainSeparator: string;
   readonly hashStructMessage: string;
+  /** What rules read of it. Absent: it was given as hashes, or its struct has structs or arrays. */
+  readonly read?: {
+    /** Null: the domain names none. */
+    readonly chainId: bigint | null;
+    /** Lower case; null: the domain names none. */
+    readonly verifyingContract: string | null;
+    /** As EIP-712 writes it: `Permit(address owner,address spender,…)`. */
+    readonly struct: string;
+    /** The fields as they are hashed, 64 hex digits each. */
+    readonly words: string;
+  };
 }
 
 /** A request for a quote. */
@@ -124,6 +135,8 @@ export interface RequestChain {
   whyForbidden(content: Content, relayer: Relayer, approvals: number): Refusal | null;
   /** Returns what the relayer's rules say about content; null: it has none. Absent: the network has no rules. Calls no node. */
   judge?(content: Content, relayer: Relayer, asker: Asker): Judgement | null;
+  /** Returns what the relayer's rules say about typed data; null: none is for it. Absent: the network signs none. Calls no node. */
+  judgeTypedData?(data: TypedData, relayer: Relayer, asker: Asker): Judgement | null;
   /** Returns the addresses that content pays or calls, as far as it shows them. Calls no node. */
   receiversOf(content: Content, account: string): readonly string[];
   /** True if a transaction with this content takes no nonce of the relayer's account. Calls no node. */

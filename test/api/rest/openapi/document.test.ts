@@ -253,7 +253,7 @@ describe('the OpenAPI document', () => {
       [...fields].sort(),
       ['function', 'message', 'method', 'network', 'notification_id', 'passphrase', 'signer_id', 'signers', 'signing_key', 'string']
         .concat(['signed_auth_entry', 'transaction_id', 'type', 'value'])
-        .concat(['argument', 'equals', 'functions', 'in', 'name'])
+        .concat(['argument', 'deadline_field', 'equals', 'functions', 'in', 'name', 'typed_data'])
         .concat(['key_label', 'module_path', 'pin', 'role_id', 'secret_id', 'token_label'])
         .concat(['auth_provider_x509_cert_url', 'auth_uri', 'client_email', 'client_id', 'client_x509_cert_url'])
         .concat(['organization_id', 'private_key', 'private_key_id'])

@@ -41,6 +41,8 @@ const evm: EvmPolicies = {
       effect: 'allow',
       to: ['0x70997970c51812dc3a010c7d01b50e0d17dc79c8'],
       functions: ['transfer(address to, uint256 amount)', ''],
+      typedData: ['Permit(address owner,address spender,uint256 amount,uint256 nonce,uint256 deadline)'],
+      deadlineField: 'deadline',
       arguments: [
         {
           function: 'transfer(address to, uint256 amount)',
@@ -74,13 +76,26 @@ const evm: EvmPolicies = {
       effect: 'approve',
       ...noConditions,
       functions: null,
+      typedData: null,
+      deadlineField: null,
       arguments: [],
       maxValueWei: null,
       maxCostWei: null,
       approvals: 3,
       approvalMs: 60_000,
     },
-    { id: 'rest', effect: 'deny', ...noConditions, functions: null, arguments: [], maxValueWei: null, maxCostWei: null, ...noApprovals },
+    {
+      id: 'rest',
+      effect: 'deny',
+      ...noConditions,
+      functions: null,
+      typedData: null,
+      deadlineField: null,
+      arguments: [],
+      maxValueWei: null,
+      maxCostWei: null,
+      ...noApprovals,
+    },
   ],
 };
 const stellar: StellarPolicies = {
