@@ -16,6 +16,7 @@ import { withinCeiling } from './fee-ceiling.js';
 import { estimateGas, findRejection, maxTransactionGas, readTransactionLimit } from './gas.js';
 import { gasAcceptedEverywhere } from './intrinsic-gas.js';
 import type { Market } from './market.js';
+import { median } from './median.js';
 import type { OwnBids } from './own-bids.js';
 import { priceAttempt, selfTransferPricing } from './price-attempt.js';
 import { type PublishingFee, paysPublishingByGas } from './publishing-fee.js';
@@ -52,7 +53,7 @@ export async function draftAttempt(deps: DraftDeps, request: DraftRequest): Prom
   // other questions; an unknown one is asked together with them, since each answer may take seconds.
   const isBalanceKnown = deps.memory.isAnswered(balanceKey(account));
   // One reading for the whole draft: a head that comes meanwhile must not make it ask again.
-  const balance = deps.memory.recall(balanceKey(account), () => deps.rpc.ask(questions.balance(account), { shared: true }));
+  const balance = deps.memory.recall(balanceKey(account), () => readBalance(deps, account));
   const refusalAt = (costWei: bigint): Promise<Refusal | null> => {
     const refusal = fundsRefusal(deps, account, balance, { costWei, mustRemainWei });
     // An unknown balance keeps no slot occupied.
@@ -98,7 +99,17 @@ function balanceKey(account: string): string {
   return `balance of ${account}`;
 }
 
-/** A node that lags, or lies, may show less than there is: the highest of several balances decides, read once per block. */
+/** Reads the balance: of three endpoints, asked at once, what most show. */
+async function readBalance(deps: DraftDeps, account: string): Promise<bigint> {
+  if (inUse(deps) < 3) return deps.rpc.ask(questions.balance(account), { shared: true });
+  const shown = await deps.rpc.opinions(questions.balance(account));
+  return (shown.length < 3 ? null : median(shown)) ?? max(0n, ...shown);
+}
+
+/**
+ * One of two nodes that lags, or lies, may show less than there is: the higher balance decides then, read once per block, since what nodes
+ * refuse costs less than an account that does not pay.
+ */
 async function fundsRefusal(
   deps: DraftDeps,
   account: string,
@@ -108,8 +119,8 @@ async function fundsRefusal(
   const neededWei = costWei + mustRemainWei;
   const first = await balance;
   if (first >= neededWei) return null;
-  const byOthers = () => deps.rpc.opinions(questions.balance(account));
-  const balanceWei = await deps.memory.recall(`${balanceKey(account)} by several`, async () => max(first, ...(await byOthers())));
+  const bySeveral = async () => (inUse(deps) < 3 ? max(first, ...(await deps.rpc.opinions(questions.balance(account)))) : first);
+  const balanceWei = await deps.memory.recall(`${balanceKey(account)} by several`, bySeveral);
   if (balanceWei >= neededWei) return null;
   const rest = mustRemainWei === 0n ? '' : `, and ${mustRemainWei} wei must remain`;
   const sentence = `insufficient balance: the account has ${balanceWei} wei, the transaction may cost ${costWei} wei${rest}`;
@@ -129,8 +140,9 @@ export async function gasLimitFor(deps: DraftDeps, request: DraftRequest, conten
   }
   const account = request.relayer.address;
   const estimated = () => estimateFor(deps, account, content, request.outbids.length === 0);
-  const [blockGasLimit, ahead] = await Promise.all([deps.market.blockGasLimit(), given === null ? estimated() : null]);
+  const [shownLimit, ahead] = await Promise.all([deps.market.blockGasLimit(), given === null ? estimated() : null]);
   if (given !== null) {
+    const blockGasLimit = await roomFor(deps, shownLimit, given);
     if (blockGasLimit !== null && given > blockGasLimit) {
       const sentence = `gas_limit is ${given}; a block allows at most ${blockGasLimit}`;
       const askAnother = async () => {
@@ -140,7 +152,10 @@ export async function gasLimitFor(deps: DraftDeps, request: DraftRequest, conten
       return seconded(gasLimitRefusal(sentence, limits(given, blockGasLimit)), deps, askAnother, { briefly: false });
     }
     if (given > maxTransactionGas && (await transactionLimit(deps, account)) === 'in force') {
-      return gasLimitRefusal(`gas_limit is ${given}; this network allows at most ${maxTransactionGas}`, limits(given, maxTransactionGas));
+      const sentence = `gas_limit is ${given}; this network allows at most ${maxTransactionGas}`;
+      const refusal = gasLimitRefusal(sentence, limits(given, maxTransactionGas));
+      const byAnother = () => readTransactionLimit(deps.rpc, account, 'another');
+      return seconded(refusal, deps, async () => ((await byAnother()) === 'in force' ? refusal : given));
     }
     if (given >= gasAcceptedEverywhere(content.to === null, content.data)) {
       const { rejection, answeredBy } = await rejectionOf(deps, account, content, given);
@@ -161,6 +176,7 @@ export async function gasLimitFor(deps: DraftDeps, request: DraftRequest, conten
       return typeof second === 'bigint' && second <= given ? given : tooLow;
     });
   }
+  const blockGasLimit = await roomFor(deps, shownLimit, estimate);
   if (blockGasLimit !== null && estimate > blockGasLimit) {
     const sentence = `the transaction needs ${estimate} gas; a block allows at most ${blockGasLimit}`;
     const tooMuch = gasLimitRefusal(sentence, limits(estimate, blockGasLimit));
@@ -336,6 +352,17 @@ export async function estimateFor(deps: DraftDeps, account: string, content: Evm
   return { ...second, estimate };
 }
 
+/** Returns the block gas limit of the head; if this much gas is above that, what most of three endpoints show. */
+async function roomFor({ rpc }: DraftDeps, shown: bigint | null, gas: bigint): Promise<bigint | null> {
+  if (shown === null || gas <= shown) return shown;
+  const limits = (await rpc.opinions(questions.head()).catch(() => [])).map(({ gasLimit }) => gasLimit);
+  return limits.length < 3 ? shown : median(limits);
+}
+
+function inUse({ rpc }: DraftDeps): number {
+  return rpc.endpoints().filter(({ state }) => state === 'in_use').length;
+}
+
 async function asked({ rpc }: DraftDeps, question: SimulatedCall, block: string, first: First): Promise<Estimated> {
   const answeredBy = new Set<number>();
   const estimate = await estimateGas(rpc, question, block, { first, answeredBy });
@@ -348,16 +375,16 @@ async function asked({ rpc }: DraftDeps, question: SimulatedCall, block: string,
  * gas fails on chain and is paid, while gas that is not used costs nothing.
  */
 async function estimateTwice(deps: DraftDeps, question: SimulatedCall): Promise<Estimated> {
-  const inUse = deps.rpc.endpoints().filter(({ state }) => state === 'in_use').length;
-  const [atHead, other, limit] = await Promise.all([
+  const [atHead, other, shownLimit] = await Promise.all([
     asked(deps, question, deps.headBlock(), 'head'),
-    inUse > 1 ? asked(deps, question, deps.headBlock(), 'another').catch(nullIfUnavailable) : null,
+    inUse(deps) > 1 ? asked(deps, question, deps.headBlock(), 'another').catch(nullIfUnavailable) : null,
     deps.market.blockGasLimit(),
   ]);
   if (other === null || other.least === null) return atHead;
   if (atHead.least === null) return other;
   const [lower, higher] = atHead.least < other.least ? [atHead, other] : [other, atHead];
   const [least, most] = [lower.least ?? 0n, higher.least ?? 0n];
+  const limit = await roomFor(deps, shownLimit, most);
   // A transaction with the higher one might be refused where one with the lower one is not.
   const isAbsurd =
     (limit !== null && most > limit) ||
@@ -365,7 +392,7 @@ async function estimateTwice(deps: DraftDeps, question: SimulatedCall): Promise<
   if (isAbsurd) return { ...lower, least };
   if (isNear(least, most)) return { ...higher, least };
   const both = new Set([...atHead.answeredBy, ...other.answeredBy]);
-  const third = inUse > 2 ? await asked(deps, question, deps.headBlock(), { otherThan: both }).catch(nullIfUnavailable) : null;
+  const third = inUse(deps) > 2 ? await asked(deps, question, deps.headBlock(), { otherThan: both }).catch(nullIfUnavailable) : null;
   if (third?.least != null && isNear(least, third.least) !== isNear(third.least, most))
     return isNear(least, third.least) ? { ...lower, estimate: max(least, third.least), least } : { ...higher, least };
   return (await runsWith(deps, question, marginOver(least), higher.answeredBy)) ? { ...lower, least } : { ...higher, least };

@@ -1,5 +1,6 @@
 import type { Refusal } from '../../core/ports/chain/drafts.js';
 import type { CallOptions } from '../rpc/call-router.js';
+import type { First } from '../rpc/endpoint-selector.js';
 import { NodeError, nodeUnavailable } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { isBlockUnknown } from './dialect.js';
@@ -101,11 +102,11 @@ const beyondTransactionLimit = '0x622cec005100';
  * gas limit would not show it, since geth lowers that limit and answers. Only the words with this limit mean that it applies: some nodes
  * have lower limits of their own for estimates. Unknown too if no node gives a sane answer: no transaction waits for it.
  */
-export async function readTransactionLimit(rpc: Rpc, account: string): Promise<'in force' | 'absent' | 'unknown'> {
+export async function readTransactionLimit(rpc: Rpc, account: string, first: First = 'head'): Promise<'in force' | 'absent' | 'unknown'> {
   const call = { from: account, to: null, valueWei: 0n, data: beyondTransactionLimit };
   try {
     const block = takesOneParameter.has(rpc) ? null : 'latest';
-    const gas = await rpc.call(questions.gasEstimate(call, block), { first: 'head' });
+    const gas = await rpc.call(questions.gasEstimate(call, block), { first });
     return gas > maxTransactionGas ? 'absent' : 'unknown';
   } catch (error) {
     return error instanceof NodeError && error.message.includes(String(maxTransactionGas)) ? 'in force' : 'unknown';

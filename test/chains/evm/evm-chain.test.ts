@@ -49,9 +49,10 @@ afterEach(async () => {
   await anvil.rpc('evm_revert', [snapshot]);
 });
 
-function openChain(changes: Partial<EvmNetwork> = {}, url = anvil.url): EvmChain {
+function openChain(changes: Partial<EvmNetwork> = {}, ...urls: readonly string[]): EvmChain {
   const network = evmNetwork(changes);
-  const chain = createEvmChain({ network, rpcUrls: [{ url, weight: 1 }], rpcTimeoutMs: 5000, log: rememberingLog() });
+  const rpcUrls = (urls.length === 0 ? [anvil.url] : urls).map((url, index) => ({ url, weight: 100 - index }));
+  const chain = createEvmChain({ network, rpcUrls, rpcTimeoutMs: 5000, log: rememberingLog() });
   chains.push(chain);
   return chain;
 }
@@ -71,6 +72,8 @@ async function refusal(chain: EvmChain, content: Partial<EvmContent>, changes: P
   assert.ok('refused' in draft);
   return draft;
 }
+
+const lasting = ({ refused, lasting: isLasting }: Refusal) => [refused, isLasting];
 
 async function sent(chain: EvmChain, draft: EvmDraft, nonce: bigint): Promise<Attempt> {
   const signed = await chain.sign(draft, nonce, signer);
@@ -482,9 +485,66 @@ describe('gas limit', () => {
     const margin = await drafted(chain, { to: null, valueWei: 0n, data: using16290000Gas });
     assert.equal(margin.gasLimit, 16_777_216n);
     const tooMuch = await refusal(chain, { gasLimit: 20_000_000n });
-    assert.deepEqual([tooMuch.refused, tooMuch.lasting], ['gas_limit', true]);
+    assert.deepEqual([tooMuch.refused, tooMuch.lasting, tooMuch.isDoubted], ['gas_limit', false, 'briefly']);
     assert.equal(tooMuch.sentence, 'gas_limit is 20000000; this network allows at most 16777216');
     assert.equal((await drafted(chain, { gasLimit: 16_777_216n })).gasLimit, 16_777_216n);
+  });
+
+  it('gas limit: above 2^24 fails a transaction for good only if two endpoints know EIP-7825', async (test) => {
+    const limiting = async () => (await nodeWithEip7825(test)).url;
+    for (const [urls, isLasting] of [
+      [[await limiting(), await limiting()], true],
+      [[await limiting(), anvil.url], false],
+      [[anvil.url, await limiting()], false],
+    ] as const) {
+      const chain = openChain({}, ...urls);
+      await chain.head();
+      if (!isLasting) assert.equal((await drafted(chain, { gasLimit: 20_000_000n })).gasLimit, 20_000_000n);
+      else assert.deepEqual(lasting(await refusal(chain, { gasLimit: 20_000_000n })), ['gas_limit', true]);
+    }
+  });
+
+  it('gas limit: of three endpoints none understates it alone, also with a block that has no room for more', async (test) => {
+    const to = '0x00000000000000000000000000000000000ca11e';
+    // It stores 12 words.
+    const code = Array.from({ length: 12 }, (_, index) => `600160${(index + 1).toString(16).padStart(2, '0')}55`).join('');
+    await anvil.rpc('anvil_setCode', [to, `0x${code}00`]);
+    const liar = await startFakeNode(test, async (request) => {
+      const answer = await relayed(anvil.url, request);
+      return {
+        body: answer.body
+          .replace(/"gasLimit":"0x[0-9a-f]+"/g, '"gasLimit":"0xa7f8"')
+          .replace(/"result":"0x4[0-9a-f]{4}"/, '"result":"0x80e8"'),
+      };
+    });
+    const honest = await drafted(openChain(), { to, data: '0x01', valueWei: 0n });
+    assert.ok(honest.gasLimit > 280_000n && honest.gasLimit < 350_000n, String(honest.gasLimit));
+    for (const urls of [
+      [liar.url, anvil.url, anvil.url],
+      [anvil.url, liar.url, anvil.url],
+    ]) {
+      const chain = openChain({}, ...urls);
+      await chain.head();
+      assert.equal((await drafted(chain, { to, data: '0x01', valueWei: 0n })).gasLimit, honest.gasLimit);
+    }
+  });
+
+  it('balance: of three endpoints none shows alone that the account can pay, or that it cannot', async (test) => {
+    const showing = async (balance: string) =>
+      (
+        await startFakeNode(test, (request) =>
+          request.calls.some(({ method }) => method === 'eth_getBalance') ? answering(request, () => balance) : relayed(anvil.url, request),
+        )
+      ).url;
+    const tooMuch = { valueWei: 10n ** 24n };
+    for (const place of [0, 1, 2]) {
+      const rich = openChain({}, ...[anvil.url, anvil.url].toSpliced(place, 0, await showing('0xc9f2c9cd04674edea40000000')));
+      await rich.head();
+      assert.deepEqual(lasting(await refusal(rich, tooMuch)), ['insufficient_funds', false], String(place));
+      const poor = openChain({}, ...[anvil.url, anvil.url].toSpliced(place, 0, await showing('0x0')));
+      await poor.head();
+      await drafted(poor);
+    }
   });
 
   it('gas limit: is limited by the block only on a network without EIP-7825', async () => {
