@@ -101,7 +101,7 @@ describe('spending rules about signatures', () => {
     service = await startService(home);
     const refused = await sign(dataOf(200));
     assert.deepEqual([refused.status, refused.headers.get('x-error-reason')], [403, 'SPEND_LIMIT_EXCEEDED'], refused.text);
-    assert.match(refused.body.error, /message\.deadline needs 200 .*; the rule tokens allows 1000 in 3600 s, of which 100 are left/);
+    assert.match(refused.body.error, /message\.value needs 200 .*; the rule tokens allows 1000 in 3600 s, of which 100 are left/);
     assert.equal((await pay(200)).headers.get('x-error-reason'), 'SPEND_LIMIT_EXCEEDED');
     const left = await usage();
     assert.equal(Number(left.left), 100);

@@ -95,11 +95,14 @@ export function judgeTypedData(rules: readonly EvmRule[], data: TypedData, chain
   const { id, deadlineField } = by.rule;
   const call = read === null ? null : signedCall(read);
   const spends = by.rule.limits.flatMap((limit) => {
-    const amount = call === null || typeof limit.asset !== 'object' ? 0n : (amountOf(limit, call, by) ?? 0n);
-    const deadline = call === null || deadlineField === null ? null : fieldValue(by, call, deadlineField);
-    const untilMs = typeof deadline === 'bigint' ? Number(deadline) * 1_000 : Number.POSITIVE_INFINITY;
-    const field = deadlineField === null ? 'message' : `message.${deadlineField}`;
-    return amount === 0n ? [] : [{ field, window: windowOf(id, limit, askerOf(asker)), limit, amount, untilMs }];
+    const { asset } = limit;
+    if (call === null || deadlineField === null || asset === null || typeof asset !== 'object') return [];
+    const amount = amountOf(limit, call, by) ?? 0n;
+    const deadline = argumentIn(by, call, { name: deadlineField });
+    const ms = typeof deadline?.value === 'bigint' ? Number(deadline.value) * 1_000 : Number.POSITIVE_INFINITY;
+    const field = `message.${argumentIn(by, call, asset.parameter)?.name ?? ''}`;
+    const spend = { field, window: windowOf(id, limit, askerOf(asker)), limit, amount };
+    return amount === 0n ? [] : [{ ...spend, until: { ms, field: `message.${deadlineField}` } }];
   });
   return { verdict: 'allow', ruleId: id, spends, approval: null };
 }
@@ -129,9 +132,12 @@ function typedConditions(one: CompiledRule, read: ReadTypedData | null, chainId:
   ];
 }
 
-function fieldValue(rule: CompiledRule, { selector, data }: RuleCall, name: string): bigint | string | null {
+/** A field of a struct that a rule is for, which has a name. */
+function argumentIn(rule: CompiledRule, { selector, data }: RuleCall, ref: ParameterRef) {
   const called = calledBy(rule, selector);
-  return called === null ? null : argumentOf(called.signature, { name }, data);
+  const parameter = called === null ? '' : parameterOf(called.signature, ref);
+  if (called === null || typeof parameter === 'string') return null;
+  return { name: parameter.name, value: argumentOf(called.signature, ref, data) };
 }
 
 /** Returns the most that accepted content may cost: see `boundByRules`. `asker`: see `Judged`. Null: no bound. */

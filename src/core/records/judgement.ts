@@ -13,8 +13,8 @@ export interface Spend {
   readonly amount: bigint;
   /** See `ReservedSpend`. */
   readonly onSuccess?: bigint;
-  /** Set for a signature: until when it can move the amount, in milliseconds since the epoch. */
-  readonly untilMs?: number;
+  /** Set for a signature: until when it can move the amount, in milliseconds since the epoch, and the field that says so. */
+  readonly until?: { readonly ms: number; readonly field: string };
 }
 
 /** What the rules of a relayer say about content. */

@@ -100,11 +100,11 @@ export function createSpendLedger({ store, clock, ids }: SpendLedgerDeps): Spend
       const before = held.get(keyOf(relayerId, total.window))?.next ?? windows.get(total.window);
       if (before === undefined) return null;
       requireNear(relayerId, total, nowMs);
-      const { amount, untilMs } = total;
+      const { amount, until } = total;
       const found =
-        untilMs === undefined
+        until === undefined
           ? reserve(before.window, total.limit, amount, nowMs)
-          : grant(before.window, total.limit, { amount, untilMs }, nowMs);
+          : grant(before.window, total.limit, { amount, untilMs: until.ms }, nowMs);
       if (found.window === null) return { refused: total, left: found.left, roomAtMs: found.roomAtMs, nowMs };
       after.set(total.window, { ...before, window: found.window });
     }
@@ -194,8 +194,9 @@ export function createSpendLedger({ store, clock, ids }: SpendLedgerDeps): Spend
 }
 
 /** Throws `forbidden` POLICY_DENIED for a signature that can move something for longer than the window of a limit. */
-function requireNear(relayerId: string, { field, window, limit, untilMs }: Spend, nowMs: number): void {
-  if (untilMs === undefined || untilMs <= nowMs + limit.windowMs) return;
+function requireNear(relayerId: string, { window, limit, until }: Spend, nowMs: number): void {
+  if (until === undefined || until.ms <= nowMs + limit.windowMs) return;
+  const { field } = until;
   const [ruleId = ''] = window.split(' ');
   const description = `must be at most ${limit.windowMs / 1_000} s ahead, the length of a limit of the rule ${ruleId}: the signature counts until then`;
   throw new DomainError('forbidden', 'POLICY_DENIED', `${field} ${description}`, {

@@ -46,7 +46,9 @@ const permitOf = (value: string | number, changes: object = {}) => typed(permit,
 
 const judged = (rules: readonly EvmRule[], data: TypedData): Judgement | null => judgeTypedData(rules, data, chainId, asker);
 const spent = (judgement: Judgement | null) =>
-  judgement?.verdict === 'allow' ? judgement.spends.map(({ amount, untilMs, window }) => ({ amount, untilMs, window })) : judgement;
+  judgement?.verdict === 'allow'
+    ? judgement.spends.map(({ amount, field, until, window }) => ({ amount, field, until, window }))
+    : judgement;
 
 describe('rules about typed data', () => {
   it('a permit and a transfer authorization count against the limit that transfers count against', () => {
@@ -54,15 +56,19 @@ describe('rules about typed data', () => {
     const all: EvmRule = { ...rest, functions: [transfer], deadlineField: 'deadline' };
     assert.deepEqual(evmRuleProblems('rules', [all]), []);
     const window = 'tokens 0x5fbdb2315678afecb367f032d93f642f64180aa3 {"name":"value"} 3600000';
-    assert.deepEqual(spent(judged([all], permitOf('700'))), [{ amount: 700n, untilMs: deadline * 1_000, window }]);
+    assert.deepEqual(spent(judged([all], permitOf('700'))), [
+      { amount: 700n, field: 'message.value', until: { ms: deadline * 1_000, field: 'message.deadline' }, window },
+    ]);
     const call = evmContent({ to: token, valueWei: 0n, data: `0xa9059cbb${spender.slice(2).padStart(64, '0')}${'2bc'.padStart(64, '0')}` });
-    assert.deepEqual(spent(judge([all], call, asker)), [{ amount: 700n, untilMs: undefined, window }]);
+    assert.deepEqual(spent(judge([all], call, asker)), [{ amount: 700n, field: 'data', until: undefined, window }]);
     const authorizing: EvmRule = { ...rule, typedData: [authorization], deadlineField: 'validBefore' };
     const data = typed(authorization, {
       ...{ from: owner, to: spender, value: '5', validAfter: 0, validBefore: deadline + 1 },
       nonce: `0x${'ab'.repeat(32)}`,
     });
-    assert.deepEqual(spent(judged([authorizing], data)), [{ amount: 5n, untilMs: (deadline + 1) * 1_000, window }]);
+    assert.deepEqual(spent(judged([authorizing], data)), [
+      { amount: 5n, field: 'message.value', until: { ms: (deadline + 1) * 1_000, field: 'message.validBefore' }, window },
+    ]);
     assert.equal(judged([authorizing], permitOf('700')), null, 'another struct');
   });
 
