@@ -1,4 +1,5 @@
 import { StoreAwayError } from '../../src/core/ports/store/change.js';
+import type { LimitUsage } from '../../src/core/rules/spend-usage.js';
 import type { LaneFigures } from '../../src/engine/lane/open-transactions.js';
 import { signsNothing } from '../../src/engine/leases/signing-hold.js';
 import { createRandom } from '../support/seeded-random.js';
@@ -519,6 +520,16 @@ export async function runSeed(type: SimNetwork, instances: number, seed: number,
     }
   }
 
+  /** Reads what limits count, again while the database is away. */
+  async function usageOf(relayerId: string): Promise<readonly LimitUsage[]> {
+    for (;;) {
+      const read = newest().service.usage(relayerId);
+      const usage = await stepUntil(read.catch((error: unknown) => (error instanceof StoreAwayError ? null : Promise.reject(error))));
+      if (usage !== null) return usage;
+      await step();
+    }
+  }
+
   /** Transactions that have ended are counted a little later. */
   const isUncounted = (): boolean => database.query('select 1 from spend_reservations').length > 0;
 
@@ -567,7 +578,7 @@ export async function runSeed(type: SimNetwork, instances: number, seed: number,
     const problem = unshared();
     if (problem !== null) throw new Violation(problem);
     if (isUncounted()) throw new Violation('what ended transactions have reserved is not counted');
-    for (const { relayer } of world.relayers) auditor.usage?.(relayer.id, await stepUntil(newest().service.usage(relayer.id)));
+    for (const { relayer } of world.relayers) auditor.usage?.(relayer.id, await usageOf(relayer.id));
   } catch (error) {
     violation = error instanceof Violation ? error.message : error instanceof Error ? (error.stack ?? error.message) : String(error);
   } finally {
