@@ -264,6 +264,10 @@ function ruleTrials(): Readonly<Record<string, Trial>> {
     functions: [signature],
     arguments: listOf({ function: signature, index: 0, equals: '1' })(size),
   }));
+  const structs = rule('typed_data', (size) => ({
+    to: [evmAddress],
+    typed_data: Array.from({ length: size }, (_, index) => `Permit${index}(uint256 value)`),
+  }));
   const domains = trial('UpdateRelayerRequest', 'policies.signing.typed_data.domains', (size) => ({
     policies: { signing: { typed_data: { domains: listOf(`0x${'11'.repeat(32)}`)(size) } } },
   }));
@@ -279,6 +283,8 @@ function ruleTrials(): Readonly<Record<string, Trial>> {
     'EvmRuleInput.api_keys minItems': list('api_keys', 'k'),
     'EvmRuleInput.api_keys maxItems': list('api_keys', 'k'),
     'EvmRuleInput.arguments maxItems': conditions,
+    'EvmRuleInput.typed_data minItems': structs,
+    'EvmRuleInput.typed_data maxItems': structs,
     'EvmRuleInput.max_cost minimum': rule('max_cost', (size) => ({ max_cost: size })),
     'EvmRuleInput.limits maxItems': rule('limits', (size) => ({ limits: Array.from({ length: size }, (_, index) => limit(index)) })),
     ...Object.fromEntries(
