@@ -1,9 +1,12 @@
 import type { TypedData } from '../ports/chain/requests.js';
+import { type DatabaseState, requireNoHold } from '../ports/database-state.js';
 import type { Directory } from '../ports/directory.js';
+import type { StoreFor } from '../ports/store/store.js';
 import type { Allowance, Asker } from '../records/judgement.js';
 import type { Relayer } from '../records/relayer.js';
 import { deniedBy } from './denied.js';
 import { type RequireSigningDeps, requireSigning } from './signing-rules.js';
+import type { SpendLedger } from './spend-ledger.js';
 
 /** What rules say about typed data that is signed. */
 export interface AllowedSignature extends Pick<Allowance, 'spends'> {
@@ -26,4 +29,26 @@ export function allowedSignature(deps: AllowedSignatureDeps, relayer: Relayer, d
   if (judgement !== null) throw deniedBy(relayer, judgement);
   requireSigning(deps, relayer, { kind: 'typed data', domainSeparator: data.domainSeparator });
   return { ruleId: null, spends: [] };
+}
+
+/** The dependencies of `reserveSignature`. */
+export interface ReserveSignatureDeps {
+  readonly ledger: Pick<SpendLedger, 'withReserved'>;
+  readonly store: Pick<StoreFor<unknown>, 'commit'>;
+  readonly database: Pick<DatabaseState, 'ownHold'>;
+}
+
+/**
+ * Stores what a signature counts against limits, before it is made: a caller who has it can use it at once. Throws `forbidden` as the
+ * ledger does, and SigningHeldError during a hold, also if that begins meanwhile: the windows may lack what was signed before.
+ */
+export async function reserveSignature(
+  { ledger, store, database }: ReserveSignatureDeps,
+  relayerId: string,
+  { spends }: AllowedSignature,
+): Promise<void> {
+  if (spends.length === 0) return;
+  requireNoHold(database);
+  await ledger.withReserved(relayerId, [spends], ({ changes }) => store.commit(changes));
+  requireNoHold(database);
 }

@@ -4,8 +4,7 @@ import type { Directory } from '../../../core/ports/directory.js';
 import type { LaneChanges } from '../../../core/ports/store/lanes.js';
 import type { StoreFor } from '../../../core/ports/store/store.js';
 import { requireSigning } from '../../../core/rules/signing-rules.js';
-import type { SpendLedger } from '../../../core/rules/spend-ledger.js';
-import { allowedSignature } from '../../../core/rules/typed-data-rules.js';
+import { allowedSignature, type ReserveSignatureDeps, reserveSignature } from '../../../core/rules/typed-data-rules.js';
 import { type Keccak256, readTypedData, type SignedDigest, signData, signTypedData } from '../../../core/signer/sign-data.js';
 import { callOf, relayerOf } from '../../contract/call.js';
 import { originOf } from '../shared/origin.js';
@@ -24,10 +23,9 @@ function answerOf(context: HandlerContext, { digest, signature }: SignedDigest) 
 }
 
 /** The dependencies of the signing service. */
-export interface SigningServiceDeps {
+export interface SigningServiceDeps extends ReserveSignatureDeps {
   readonly directory: Directory;
   readonly keccak256: Keccak256;
-  readonly ledger: Pick<SpendLedger, 'withReserved'>;
   readonly store: StoreFor<unknown, Pick<LaneChanges, 'noteCallerSignature'>>;
 }
 
@@ -39,9 +37,8 @@ export function createSigningService(deps: SigningServiceDeps): ServiceImpl<type
       const signer = evmSignerOf(deps.directory, relayer);
       const data = typedDataToSign(request, relayer, deps.directory);
       const hashes = readTypedData(data);
-      const { spends } = allowedSignature(deps, relayer, { ...data, ...hashes }, originOf(callOf(context)));
-      // It counts from before it exists: a caller who has it can use it at once.
-      if (spends.length > 0) await deps.ledger.withReserved(relayer.id, [spends], ({ changes }) => deps.store.commit(changes));
+      const allowed = allowedSignature(deps, relayer, { ...data, ...hashes }, originOf(callOf(context)));
+      await reserveSignature(deps, relayer.id, allowed);
       const { signature } = answerOf(context, await signTypedData(deps.keccak256, signer, hashes));
       const domainSeparator = prefixed(hashes.domainSeparator);
       const hashStructMessage = prefixed(hashes.hashStructMessage);
