@@ -7,6 +7,8 @@ import { whenPooled, whenUnpooled } from '../unpooled.js';
 
 /** The number of heads until the next rebroadcast doubles with each loss, at most this many times. */
 const maxDoublings = 5;
+/** After this many heads that did not mine it, what a node shows in its pool is sent again. It doubles, too. */
+const pooledHeads = 8;
 
 /** The attempt that nodes should have; undefined: none, or the newest one is on its way to them and may replace it at any time. */
 function newestTaken({ transactions }: LaneContext, open: OpenTransaction): Attempt | undefined {
@@ -37,6 +39,7 @@ async function lookUpHighest(lane: LaneContext, sequence: Sequence): Promise<voi
  * above it can be mined before it: its newest attempt that a node accepted. If no node knows that, everything in flight is broadcast again.
  * Some nodes answer with a hash to an attempt that they do not pool, so lookups become less frequent, and the record says so. Others do not
  * show an attempt that they have: they call it known when it is sent again, and lookups become less frequent while the lane advances too.
+ * A node without peers shows what it passes on to no other one: what it has shown for some heads is sent again, also to another endpoint.
  * Throws `NODE_UNAVAILABLE`.
  */
 export function createRebroadcaster(lane: LaneContext, sequence: Sequence): () => Promise<void> {
@@ -47,6 +50,17 @@ export function createRebroadcaster(lane: LaneContext, sequence: Sequence): () =
   let nextAtHead = 0;
   /** The lowest attempt when everything was sent again. */
   let resent: AttemptState | undefined;
+  /** The lowest attempt that a node shows in its pool, how often that was sent again, and the `Heads.count` of the next time. */
+  let pooled: { readonly hash: string; readonly times: number; readonly nextAtHead: number } | null = null;
+
+  /** True if the attempt has been in a pool for so long that another endpoint must have it, too. */
+  function isLongPooled(hash: string): boolean {
+    const { count } = lane.heads;
+    const times = pooled?.hash === hash ? pooled.times + 1 : 0;
+    if (pooled?.hash === hash && count < pooled.nextAtHead) return false;
+    pooled = { hash, times, nextAtHead: count + pooledHeads * 2 ** Math.min(times, maxDoublings) };
+    return times > 0;
+  }
   return async () => {
     const [first] = lane.transactions.minable(lane.numbers.onChain);
     const lowest = first && newestTaken(lane, first);
@@ -61,6 +75,7 @@ export function createRebroadcaster(lane: LaneContext, sequence: Sequence): () =
       losses = 0;
       nextAtHead = 0;
       resent = undefined;
+      if (isLongPooled(lowest.hash)) sendAgain();
       return;
     }
     if (isKnown === false) {
@@ -78,6 +93,10 @@ export function createRebroadcaster(lane: LaneContext, sequence: Sequence): () =
       }
     }
     resent = lane.transactions.stateOf(lowest);
-    for (const open of lane.transactions.inFlight()) lane.transactions.forgetTaken(open);
+    sendAgain();
   };
+
+  function sendAgain(): void {
+    for (const open of lane.transactions.inFlight()) lane.transactions.forgetTaken(open);
+  }
 }
