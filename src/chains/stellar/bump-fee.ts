@@ -27,7 +27,7 @@ export async function bumpFee(
   const inner = envelopeFromV1(envelope);
   const operationCount = inner.operations.length + 1;
   const { resourceFeeStroops } = fields.bid;
-  const bidPerOperationStroops = await market.bidPerOperationStroops(resourceFeeStroops > 0n);
+  const bidPerOperationStroops = await market.bidPerOperationStroops(resourceFeeStroops > 0n, reason === 'waited' ? 'higher' : 'lower');
   // Nodes demand ten times the earlier bid. If that one is below the market, the next one is below ten times the market.
   if (reason === 'waited' && inclusionFeeOf(fields.bid) >= bidPerOperationStroops * BigInt(fields.bid.operationCount)) return meetsMarket;
   const isContent = live.purpose === 'content';

@@ -1,4 +1,4 @@
-import { lowerMedian, max } from '../../core/records/bigints.js';
+import { lowerMedian, max, upperMedian } from '../../core/records/bigints.js';
 import type { BlockMemory } from '../../core/work/block-memory.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { type LedgerRules, usualRules } from './fee-rules.js';
@@ -6,8 +6,11 @@ import { questions, type RecentBids } from './questions.js';
 
 /** Recent inclusion bids. */
 export interface Market {
-  /** Returns the bid per operation in stroops, at least the base fee; contract calls have their own queue. Throws `NODE_UNAVAILABLE`. */
-  bidPerOperationStroops(isContract: boolean): Promise<bigint>;
+  /**
+   * Returns the bid per operation in stroops, at least the base fee; contract calls have their own queue. Of two endpoints the lower one
+   * counts, or, for a bid that has waited, the higher one. Throws `NODE_UNAVAILABLE`.
+   */
+  bidPerOperationStroops(isContract: boolean, counts?: 'lower' | 'higher'): Promise<bigint>;
   /** The rules of the newest ledger. Calls no node. */
   rules(): LedgerRules;
   /** True if the newest ledger demands more than the usual base fee, as one node says. */
@@ -18,7 +21,7 @@ export interface Market {
 
 /** Creates a market that caches bids per ledger. It bids the 90th percentile; a ledger charges only the lowest bid that it included. */
 export function createMarket(rpc: Rpc, memory: BlockMemory): Market {
-  const read = (): Promise<RecentBids> => memory.recall('fee stats', () => readBids(rpc));
+  const read = (): Promise<readonly RecentBids[]> => memory.recall('fee stats', () => rpc.opinions(questions.recentBids()));
   let rules = usualRules;
   return {
     rules: () => rules,
@@ -26,16 +29,11 @@ export function createMarket(rpc: Rpc, memory: BlockMemory): Market {
     takeRules(newest) {
       rules = newest ?? rules;
     },
-    async bidPerOperationStroops(isContract) {
-      const { classic, contract } = await read();
-      return max(isContract ? contract : classic, rules.baseFeeStroops);
+    async bidPerOperationStroops(isContract, counts = 'lower') {
+      const bids = (await read()).map(({ classic, contract }) => (isContract ? contract : classic));
+      // One node alone must not raise a bid, nor keep it low for ever: a ledger charges only the lowest bid that it included.
+      const middle = counts === 'lower' ? lowerMedian(bids) : upperMedian(bids);
+      return max(middle ?? 0n, rules.baseFeeStroops);
     },
   };
-}
-
-/** One node alone must not raise the bid. */
-async function readBids(rpc: Rpc): Promise<RecentBids> {
-  const opinions = await rpc.opinions(questions.recentBids());
-  const middle = (bids: readonly bigint[]) => lowerMedian(bids) ?? 0n;
-  return { classic: middle(opinions.map(({ classic }) => classic)), contract: middle(opinions.map(({ contract }) => contract)) };
 }

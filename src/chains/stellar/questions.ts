@@ -135,7 +135,7 @@ export const questions = {
     },
     asks: 'several',
     decides: 'an amount',
-    fallback: `${refusesAll}; the lower median of several endpoints counts, at least the base fee and at most the maximum fee`,
+    fallback: `${refusesAll}; the lower median of several endpoints counts, for a bid that has waited the upper one, at least the base fee and at most the maximum fee`,
   }),
   simulation: question({
     method: 'simulateTransaction',

@@ -17,3 +17,8 @@ export function inOrder(numbers: readonly bigint[]): bigint[] {
 export function lowerMedian(numbers: readonly bigint[]): bigint | undefined {
   return inOrder(numbers)[Math.floor((numbers.length - 1) / 2)];
 }
+
+/** Returns the number in the middle, of an even count the higher one; undefined if there are none. */
+export function upperMedian(numbers: readonly bigint[]): bigint | undefined {
+  return inOrder(numbers)[Math.floor(numbers.length / 2)];
+}

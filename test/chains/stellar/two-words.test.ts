@@ -6,6 +6,7 @@ import type { Draft, Refusal } from '../../../src/core/ports/chain/drafts.js';
 import type { StellarOperation } from '../../../src/core/records/stellar.js';
 import { systemClock } from '../../../src/core/work/clock.js';
 import { startStellar } from '../../../src/sandbox/stellar/server.js';
+import { attemptOf } from '../../support/evm.js';
 import { relayed, startFakeNode } from '../../support/fake-node.js';
 import { payment, stellarKey, stellarNetwork, stellarRelayer, stellarRequest } from '../../support/stellar.js';
 import { createWallet, walletOf } from '../../support/stellar-wallet.js';
@@ -75,11 +76,20 @@ async function startWithLiar(test: TestContext, place: Place, lie: Lie | 'down')
     return found.get(hash)?.succeeded === true;
   }
 
+  /** Drafts a fee bump of a payment that has waited in the pool. */
+  async function bump(drafted: Draft, operation: StellarOperation): Promise<Draft | Refusal> {
+    const sequence = walletOf(node.ledger, key.keys).sequence() + 1n;
+    const live = attemptOf(key.address, sequence, await chain.sign(drafted, sequence, key.signer));
+    const request = stellarRequest({ operations: [operation] });
+    const { content } = chain.contentOf(request, { relayer, nowMs: Date.now(), earlier: null });
+    return chain.sequence.bumpFee({ relayer, content, live, outbids: [live], reason: 'waited' });
+  }
+
   const pass = (ms: number) => {
     passedMs += ms;
   };
   const asked = (method: string) => nodes.flatMap(({ methods }) => methods.filter((one) => one === method)).length;
-  return { node, key, chain, draft, succeeds, pass, asked };
+  return { node, key, chain, draft, bump, succeeds, pass, asked };
 }
 
 /** The ledger ended with the test. */
@@ -153,6 +163,23 @@ describe('what one node alone says about a contract call', { concurrency: 4 }, (
     const rig = await startWithLiar(test, 'the lighter of two', 'down');
     assert.ok(!('refused' in (await rig.draft(call(rig.node.ledger.testContract, rig.key.address)))));
   });
+});
+
+describe('the market of fees', { concurrency: 4 }, () => {
+  for (const place of places) {
+    it(`market: a high one that only ${place} shows raises a bid that has waited, but of three none does so alone`, async (test) => {
+      const rig = await startWithLiar(test, place, (method, result) => {
+        if (method === 'getFeeStats') Object.assign(result, { inclusionFee: { p90: '5000' }, sorobanInclusionFee: { p90: '5000' } });
+      });
+      const operation = payment(rig.key.address, 5n);
+      const made = await rig.draft(operation);
+      assert.ok(!('refused' in made) && made.network === 'stellar', text(made));
+      assert.equal(made.bid.feeStroops, 100n);
+      const bumped = await rig.bump(made, operation);
+      if (place === 'the heaviest of three') assert.ok('refused' in bumped && /meets the market/.test(bumped.sentence), text(bumped));
+      else assert.ok(!('refused' in bumped) && bumped.network === 'stellar' && bumped.bid.feeStroops === 10_000n, text(bumped));
+    });
+  }
 });
 
 describe('a memo that a receiver requires', { concurrency: 4 }, () => {
