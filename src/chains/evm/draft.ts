@@ -1,17 +1,26 @@
-import { hash } from 'node:crypto';
-import { isUnavailable, nullIfUnavailable } from '../../core/errors/unavailable.js';
+import { nullIfUnavailable } from '../../core/errors/unavailable.js';
 import { maxCost, selfTransferGas } from '../../core/fees/price.js';
 import type { DraftRequest, FeeBumpRequest, Refusal } from '../../core/ports/chain/drafts.js';
 import { max, min } from '../../core/records/bigints.js';
 import type { EvmContent, EvmDraft } from '../../core/records/evm.js';
 import type { EvmNetwork } from '../../core/records/network.js';
 import { onNetwork } from '../../core/records/on-network.js';
-import type { BlockMemory } from '../../core/work/block-memory.js';
 import type { First } from '../rpc/endpoint-selector.js';
-import { isNear } from '../rpc/judged-twice.js';
-import type { Rpc } from '../rpc/rpc.js';
 import { costsOf, withPublishingFee } from './attempt-costs.js';
 import { whyForbidden } from './content.js';
+import {
+  type EstimateDeps,
+  estimateFor,
+  inUse,
+  isTransfer,
+  marginOver,
+  plainTransferGas,
+  questionDigest,
+  roomFor,
+  seconded,
+  simulatedCallOf,
+  transactionLimit,
+} from './estimate.js';
 import { withinCeiling } from './fee-ceiling.js';
 import { estimateGas, findRejection, maxTransactionGas, readTransactionLimit } from './gas.js';
 import { gasAcceptedEverywhere } from './intrinsic-gas.js';
@@ -23,17 +32,13 @@ import { type PublishingFee, paysPublishingByGas } from './publishing-fee.js';
 import { questions, type SimulatedCall } from './questions.js';
 
 /** The dependencies of `draftAttempt`. */
-export interface DraftDeps {
+export interface DraftDeps extends EstimateDeps {
   readonly network: EvmNetwork;
-  readonly rpc: Rpc;
   readonly market: Market;
   readonly ownBids: OwnBids;
   readonly publishingFee: PublishingFee;
-  readonly memory: BlockMemory;
   /** The maximum fee of a transaction whose price the service chooses; null: none. */
   readonly maxFeeWei: bigint | null;
-  /** The block to simulate on: the head's number, since an endpoint behind it must not answer for an older state. */
-  readonly headBlock: () => string;
 }
 
 /**
@@ -99,10 +104,14 @@ function balanceKey(account: string): string {
   return `balance of ${account}`;
 }
 
-/** Reads the balance: of three endpoints, asked at once, what most show. */
+/** Reads the balance: of three endpoints what most show. */
 async function readBalance(deps: DraftDeps, account: string): Promise<bigint> {
-  if (inUse(deps) < 3) return deps.rpc.ask(questions.balance(account), { shared: true });
-  const shown = await deps.rpc.opinions(questions.balance(account));
+  return inUse(deps) < 3 ? deps.rpc.ask(questions.balance(account), { shared: true }) : balanceBySeveral(deps, account);
+}
+
+/** Reads the balance at three endpoints at once: what most show, or the higher one of two. Throws `NODE_UNAVAILABLE`. */
+export async function balanceBySeveral({ rpc }: Pick<DraftDeps, 'rpc'>, account: string): Promise<bigint> {
+  const shown = await rpc.opinions(questions.balance(account));
   return (shown.length < 3 ? null : median(shown)) ?? max(0n, ...shown);
 }
 
@@ -119,7 +128,7 @@ async function fundsRefusal(
   const neededWei = costWei + mustRemainWei;
   const first = await balance;
   if (first >= neededWei) return null;
-  const bySeveral = async () => (inUse(deps) < 3 ? max(first, ...(await deps.rpc.opinions(questions.balance(account)))) : first);
+  const bySeveral = async () => (inUse(deps) < 3 ? max(first, await balanceBySeveral(deps, account)) : first);
   const balanceWei = await deps.memory.recall(`${balanceKey(account)} by several`, bySeveral);
   if (balanceWei >= neededWei) return null;
   const rest = mustRemainWei === 0n ? '' : `, and ${mustRemainWei} wei must remain`;
@@ -195,8 +204,6 @@ async function otherBlockGasLimit({ rpc }: DraftDeps): Promise<bigint | null> {
   return (await rpc.ask(questions.head(), { first: 'another' })).gasLimit;
 }
 
-/** The gas of a payment that runs no code. */
-const plainTransferGas = 21_000n;
 /** A self-transfer needs no more, but on networks that charge for publishing as gas. */
 const maxFillerGas = { usual: 200_000n, byGas: 20_000_000n };
 /** Each self-transfer that replaces another one in its slot gets twice the gas, at most this number of times. */
@@ -241,11 +248,6 @@ export async function gasLimitNow(deps: DraftDeps, { relayer, content, live, out
   return typeof estimated === 'bigint' ? max(estimated, gasLimit) : gasLimit;
 }
 
-/** Adds 10 % to an estimate. */
-function marginOver(estimate: bigint): bigint {
-  return (estimate * 110n) / 100n;
-}
-
 /** Adds a margin to an estimate. The margin never crosses a hard limit, since nodes reject a transaction above one. */
 async function withMargin(deps: DraftDeps, account: string, estimate: bigint, blockGasLimit: bigint | null): Promise<bigint> {
   const wanted = marginOver(estimate);
@@ -253,10 +255,6 @@ async function withMargin(deps: DraftDeps, account: string, estimate: bigint, bl
   if (limited <= maxTransactionGas || estimate > maxTransactionGas) return limited;
   // Without an answer, a smaller margin is safer than a transaction that no node accepts.
   return (await transactionLimit(deps, account)) === 'absent' ? limited : maxTransactionGas;
-}
-
-function transactionLimit({ rpc, memory }: DraftDeps, account: string): Promise<'in force' | 'absent' | 'unknown'> {
-  return memory.recall('transaction gas limit', () => readTransactionLimit(rpc, account));
 }
 
 /**
@@ -280,138 +278,6 @@ async function rejectionOf(
   });
   const rejection = text === null ? null : gasLimitRefusal(`gas_limit is ${gasLimit}; the RPC node rejects the transaction: "${text}"`);
   return { rejection, answeredBy };
-}
-
-/**
- * Returns the answer of another endpoint to a lasting refusal. If none answers, or there is only one, which cannot confirm itself, the
- * refusal is doubted; `briefly`, if there is only one, unless the caller says otherwise. A limit of blocks may be another one in the next
- * blocks.
- */
-async function seconded(
-  refusal: Refusal,
-  { rpc }: Pick<DraftDeps, 'rpc'>,
-  askAnother: () => Promise<bigint | Refusal>,
-  { briefly }: { readonly briefly: boolean } = { briefly: true },
-): Promise<bigint | Refusal> {
-  if (!refusal.lasting) return refusal;
-  if (rpc.isSingle()) return { ...refusal, lasting: false, isDoubted: briefly ? 'briefly' : true };
-  try {
-    return await askAnother();
-  } catch (error) {
-    if (!isUnavailable(error)) throw error;
-    return { ...refusal, lasting: false, isDoubted: true };
-  }
-}
-
-function isTransfer({ to, data }: EvmContent): boolean {
-  return to !== null && (data === null || data === '0x');
-}
-
-/** The call that simulates content of this account. */
-export function simulatedCallOf(from: string, { to, valueWei, data }: EvmContent): SimulatedCall {
-  return { from, to, valueWei, data };
-}
-
-interface Estimated {
-  /** The estimate, or why there is none. */
-  readonly estimate: bigint | Refusal;
-  /** The lower one if two endpoints gave one; null: none did. */
-  readonly least: bigint | null;
-  /** The endpoints that gave the estimate. */
-  readonly answeredBy: ReadonlySet<number>;
-}
-
-/**
- * Estimates with as few calls as possible. A transfer that costs the minimum runs no code, for any amount, and an estimate holds until the
- * next block; both are remembered until then. The higher of two estimates counts, unless a third one contradicts it: gas that is not used
- * costs nothing, and with too little the transaction would revert.
- */
-export async function estimateFor(deps: DraftDeps, account: string, content: EvmContent, isFirst: boolean): Promise<Estimated> {
-  const question = simulatedCallOf(account, content);
-  const key = `estimate of ${questionDigest(question)}`;
-  const own = () => deps.memory.recall(key, () => estimateTwice(deps, question));
-  // Of many at once only the first is estimated: the others wait for its answer.
-  const ofFirst = isTransfer(content) ? await deps.memory.recall(`first transfer to ${content.to}`, own) : null;
-  if (ofFirst?.estimate === plainTransferGas) return ofFirst;
-  const estimated = await own();
-  const { estimate: atHead, answeredBy } = estimated;
-  if (typeof atHead === 'bigint') return estimated;
-  deps.memory.forget(key);
-  if (atHead.refused === 'reverts' && isFirst) {
-    // The transaction may depend on an earlier one that is not mined yet (an approval before its use). A replacement may not, since the
-    // pool contains the attempt that it replaces. Not every node has a pending state, and simulating the whole pool is expensive, so this
-    // call comes late.
-    const onPool = await asked(deps, question, 'pending', 'head').catch(() => estimated);
-    if (typeof onPool.estimate === 'bigint') return onPool;
-  }
-  let second = estimated;
-  const estimate = await seconded(atHead, deps, async () => {
-    second = await asked(deps, question, deps.headBlock(), { otherThan: answeredBy });
-    return second.estimate;
-  });
-  return { ...second, estimate };
-}
-
-/** Returns the block gas limit of the head; if this much gas is above that, what most of three endpoints show. */
-async function roomFor({ rpc }: DraftDeps, shown: bigint | null, gas: bigint): Promise<bigint | null> {
-  if (shown === null || gas <= shown) return shown;
-  const limits = (await rpc.opinions(questions.head()).catch(() => [])).map(({ gasLimit }) => gasLimit);
-  return limits.length < 3 ? shown : median(limits);
-}
-
-function inUse({ rpc }: DraftDeps): number {
-  return rpc.endpoints().filter(({ state }) => state === 'in_use').length;
-}
-
-async function asked({ rpc }: DraftDeps, question: SimulatedCall, block: string, first: First): Promise<Estimated> {
-  const answeredBy = new Set<number>();
-  const estimate = await estimateGas(rpc, question, block, { first, answeredBy });
-  return { estimate, least: typeof estimate === 'bigint' ? estimate : null, answeredBy };
-}
-
-/**
- * Estimates at the endpoint of the head, and at another one if that works: no transaction waits for an endpoint that is down. If they are
- * far apart, a third one decides. Without one the higher counts, unless its own endpoint runs the transaction with the lower: too little
- * gas fails on chain and is paid, while gas that is not used costs nothing.
- */
-async function estimateTwice(deps: DraftDeps, question: SimulatedCall): Promise<Estimated> {
-  const [atHead, other, shownLimit] = await Promise.all([
-    asked(deps, question, deps.headBlock(), 'head'),
-    inUse(deps) > 1 ? asked(deps, question, deps.headBlock(), 'another').catch(nullIfUnavailable) : null,
-    deps.market.blockGasLimit(),
-  ]);
-  if (other === null || other.least === null) return atHead;
-  if (atHead.least === null) return other;
-  const [lower, higher] = atHead.least < other.least ? [atHead, other] : [other, atHead];
-  const [least, most] = [lower.least ?? 0n, higher.least ?? 0n];
-  const limit = await roomFor(deps, shownLimit, most);
-  // A transaction with the higher one might be refused where one with the lower one is not.
-  const isAbsurd =
-    (limit !== null && most > limit) ||
-    (most > maxTransactionGas && least <= maxTransactionGas && (await transactionLimit(deps, question.from)) !== 'absent');
-  if (isAbsurd) return { ...lower, least };
-  if (isNear(least, most)) return { ...higher, least };
-  const both = new Set([...atHead.answeredBy, ...other.answeredBy]);
-  const third = inUse(deps) > 2 ? await asked(deps, question, deps.headBlock(), { otherThan: both }).catch(nullIfUnavailable) : null;
-  if (third?.least != null && isNear(least, third.least) !== isNear(third.least, most))
-    return isNear(least, third.least) ? { ...lower, estimate: max(least, third.least), least } : { ...higher, least };
-  return (await runsWith(deps, question, marginOver(least), higher.answeredBy)) ? { ...lower, least } : { ...higher, least };
-}
-
-/** True if these endpoints, which estimated more, run the transaction with this much gas. */
-async function runsWith(deps: DraftDeps, question: SimulatedCall, gas: bigint, places: ReadonlySet<number>): Promise<boolean> {
-  const [only] = places;
-  if (only === undefined) return false;
-  const run = deps.rpc.call(questions.dryRun(question, gas, deps.headBlock()), { first: { only } });
-  return run.then(
-    () => true,
-    () => false,
-  );
-}
-
-/** Shortens the memory key, since call data may be long. */
-function questionDigest({ from, to, valueWei, data }: SimulatedCall): string {
-  return hash('sha256', `${from} ${to} ${valueWei} ${data}`, 'base64');
 }
 
 function limits(actual: bigint, maximum: bigint): NonNullable<Refusal['metadata']> {

@@ -23,7 +23,7 @@ import { createConfirmations } from './confirmations.js';
 import { contentFromRequest, receiversOf, whyForbidden } from './content.js';
 import { contractCalls } from './contract-reads.js';
 import { evmDialect } from './dialect.js';
-import { type DraftDeps, draftAttempt, fillerOf, freeingGas, gasLimitNow } from './draft.js';
+import { balanceBySeveral, type DraftDeps, draftAttempt, fillerOf, freeingGas, gasLimitNow } from './draft.js';
 import { defaultMaxFeeOf } from './fee-ceiling.js';
 import { findSenderTransaction, type HistoryDeps, readNewestNonce, readNonceAt } from './history.js';
 import { createMarket } from './market.js';
@@ -143,7 +143,8 @@ export function createEvmChain(options: EvmChainOptions): EvmChain {
       newest = { number, hash, timestampMs, ...(endpoint === undefined ? {} : { endpoint }) };
       return newest;
     },
-    balanceOf: (account) => balanceFrom(account, questions.balance(account), atHead),
+    balanceOf: (account, by) =>
+      by === 'several' ? balanceBySeveral(drafting, account) : balanceFrom(account, questions.balance(account), atHead),
     lockedOf: async () => 0n,
     whyUnusable: async () => null,
     market: ({ policies }) => market.view(network.eip1559 && onNetwork('evm', policies).eip1559Pricing ? 'eip1559' : 'legacy'),

@@ -6,6 +6,7 @@ import type { Log } from '../../core/work/log.js';
 import { NodeError, nodeUnavailable } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { quantityOf } from './answer.js';
+import { upperMedian } from './median.js';
 import { questions } from './questions.js';
 import { unsignedBytes } from './sign.js';
 import { createTrustedAmount } from './trusted-amount.js';
@@ -17,7 +18,7 @@ export type Unpublished = Omit<EvmDraft, 'publishingFeeWei'>;
 export interface PublishingFee {
   /** Returns the fee for a draft in wei, with a margin; 0 if the network charges none or no node can report it. */
   of(draft: Unpublished): Promise<bigint>;
-  /** Returns the same, but throws `NODE_UNAVAILABLE` if no node can report it. */
+  /** Returns the fee that several nodes know, for content whose cost a rule bounds. Throws `NODE_UNAVAILABLE` if no node can report it. */
   known(draft: Unpublished): Promise<bigint>;
 }
 
@@ -54,15 +55,12 @@ export function createPublishingFee({ network, rpc, memory, log, clock }: Publis
   let isLogged = false;
   const trustedPerByteWei = createTrustedAmount(0n, trustedFactor, clock.elapsedMs);
 
-  /** One node must not keep the account from paying by a huge fee: the lowest of several counts, since too low a fee costs nothing. */
+  /** One node must not keep the account from paying by a huge fee: the lowest of several counts. */
   async function ask(draft: Unpublished): Promise<bigint> {
     const bytes = unsignedBytes(network.chainId, draft, sampleNonce);
     const length = BigInt(bytes.length);
-    const question = questions.publishingFee({ to: oracle, data: callDataFor(bytes) });
-    const fee = await rpc.call(question).catch((error: unknown) => {
-      throw error instanceof NodeError ? nodeUnavailable(error) : error;
-    });
-    if (fee === null) throw nodeUnavailable(new Error('the contract that reports it does not exist'));
+    const question = questionFor(bytes);
+    const fee = knownFrom(await rpc.call(question).catch(asUnavailable));
     if (rpc.isSingle() || fee <= trustedPerByteWei.highest() * length) return fee;
     const opinions = await rpc.opinions(question);
     const lowest = opinions.reduce<bigint>((least, opinion) => (opinion !== null && opinion < least ? opinion : least), fee);
@@ -71,19 +69,25 @@ export function createPublishingFee({ network, rpc, memory, log, clock }: Publis
     return lowest;
   }
 
-  async function known(draft: Unpublished): Promise<bigint> {
+  /** What a rule lets content cost must hold although one node shows too low a fee: of three, what most show counts; of two, the higher. */
+  async function askSeveral(draft: Unpublished): Promise<bigint> {
+    const shown = await rpc.opinions(questionFor(unsignedBytes(network.chainId, draft, sampleNonce))).catch(asUnavailable);
+    return knownFrom(upperMedian(shown.filter((fee) => fee !== null)));
+  }
+
+  async function withMargin(draft: Unpublished, kind: string, read: (draft: Unpublished) => Promise<bigint>): Promise<bigint> {
     if (!isCharged) return 0n;
     // Transfers without data differ by a byte or two, which the margin covers.
     const isPlain = draft.data === null || draft.data === '0x';
-    const fee = isPlain ? memory.recall('publishing fee of a transfer', () => ask(draft)) : ask(draft);
+    const fee = isPlain ? memory.recall(`${kind} publishing fee of a transfer`, () => read(draft)) : read(draft);
     return ((await fee) * marginPercent) / 100n;
   }
 
   return {
-    known,
+    known: (draft) => withMargin(draft, 'known', askSeveral),
     async of(draft) {
       try {
-        return await known(draft);
+        return await withMargin(draft, 'likely', ask);
       } catch (error) {
         if (!isLogged) log.warn({ network: network.name, err: error }, 'L1 fee is unknown; left out of funds checks');
         isLogged = true;
@@ -91,6 +95,19 @@ export function createPublishingFee({ network, rpc, memory, log, clock }: Publis
       }
     },
   };
+}
+
+function questionFor(bytes: Uint8Array) {
+  return questions.publishingFee({ to: oracle, data: callDataFor(bytes) });
+}
+
+function knownFrom(fee: bigint | null): bigint {
+  if (fee === null) throw nodeUnavailable(new Error('the contract that reports it does not exist'));
+  return fee;
+}
+
+function asUnavailable(error: unknown): never {
+  throw error instanceof NodeError ? nodeUnavailable(error) : error;
 }
 
 /** Encodes `getL1Fee(bytes)`: the selector, an offset, a length, the padded bytes. */

@@ -529,6 +529,33 @@ describe('gas limit', () => {
     }
   });
 
+  it('gas estimate: of three endpoints none decides alone whether a call reverts, now or on a pool', async (test) => {
+    const to = '0x00000000000000000000000000000000000ca11f';
+    const reverting = '0x60006000fd';
+    const lying = async (answer: (block: unknown) => string | FakeError | null) =>
+      (
+        await startFakeNode(test, async (request) =>
+          request.calls.some(({ method, params }) => method === 'eth_estimateGas' && answer(params[1]) !== null)
+            ? answering(request, ({ method, params }) => (method === 'eth_estimateGas' ? answer(params[1]) : null))
+            : relayed(anvil.url, request),
+        )
+      ).url;
+    const liars = {
+      runs: await lying(() => '0x9000'),
+      'runs on its pool': await lying((block) => (block === 'pending' ? '0x9000' : null)),
+      reverts: await lying(() => new FakeError(3, 'execution reverted')),
+    };
+    for (const [lie, url] of Object.entries(liars))
+      for (const place of [0, 1, 2]) {
+        await anvil.rpc('anvil_setCode', [to, lie === 'reverts' ? '0x00' : reverting]);
+        const chain = openChain({}, ...[anvil.url, anvil.url].toSpliced(place, 0, url));
+        await chain.head();
+        const content = { to, data: '0x01', valueWei: 0n };
+        if (lie === 'reverts') await drafted(chain, content);
+        else assert.deepEqual(lasting(await refusal(chain, content)), ['reverts', true], `${lie} at ${place}`);
+      }
+  });
+
   it('balance: of three endpoints none shows alone that the account can pay, or that it cannot', async (test) => {
     const showing = async (balance: string) =>
       (

@@ -64,6 +64,34 @@ describe('L1 fee', () => {
     }
   });
 
+  it('L1 fee: of content whose cost a rule bounds, no endpoint alone shows too little, nor of three too much', async (test) => {
+    await node.rpc('anvil_setBalance', [address, '0xde0b6b3a7640000']);
+    const showing = async (wei: bigint) =>
+      (
+        await startFakeNode(test, (request) =>
+          request.calls.some(({ params }) => JSON.stringify(params).includes(oracle))
+            ? answering(request, () => `0x${wei.toString(16).padStart(64, '0')}`)
+            : relayed(node.url, request),
+        )
+      ).url;
+    const maxCost = { ruleId: 'teams', max: 10n ** 18n };
+    for (const [shownWei, honest] of [
+      [0n, [node.url]],
+      [0n, [node.url, node.url]],
+      [10n ** 17n, [node.url, node.url]],
+    ] as const)
+      for (const place of honest.concat(node.url).keys()) {
+        const { chain } = openChain(test, [...honest].toSpliced(place, 0, await showing(shownWei)), { tags: ['optimism'] });
+        await chain.head();
+        for (const data of [null, '0x01']) {
+          const content = evmContent({ gasLimit: 31_000n, pricing, data, maxCost });
+          const draft = await chain.draft(draftRequest(address, { content }));
+          assert.ok('publishingFeeWei' in draft, JSON.stringify('sentence' in draft && draft.sentence));
+          assert.equal(draft.publishingFeeWei, (feeWei * 5n) / 4n, `${shownWei} at ${place}`);
+        }
+      }
+  });
+
   it('L1 fee: what one endpoint alone showed is asked for again once another one shows it too', async (test) => {
     await node.rpc('anvil_setBalance', [address, '0xde0b6b3a7640000']);
     const isFee = (calls: readonly { readonly method: string }[]) => calls[0]?.method === 'eth_call';

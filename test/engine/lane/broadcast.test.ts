@@ -174,6 +174,27 @@ describe('a slot whose attempt no node takes', () => {
     });
 });
 
+describe('a slot whose attempt a pool shows for ever', () => {
+  for (const isPayable of [false, true])
+    it(`a slot whose attempt a pool shows for ever: is released only if the account cannot pay for it: ${isPayable}`, async (test) => {
+      const rig = await startLaneRig(test);
+      const id = await rig.send({ valueWei: 10n ** 12n });
+      const behind = await rig.send({ valueWei: 2n });
+      // The pool has it back after a reorg.
+      rig.chain.mine(1);
+      if (!isPayable) rig.chain.setFunds(10n ** 10n);
+      rig.chain.takeBack(1, () => true);
+      await rig.pass(4);
+      assert.equal((await rig.transaction(id)).intent, 'content');
+      await rig.pass(12);
+      assert.equal((await rig.transaction(id)).intent, isPayable ? 'content' : 'release_slot');
+      await rig.pass(20, 9);
+      const { status, failureReason } = await rig.transaction(id);
+      assert.deepEqual([status, failureReason], isPayable ? ['confirmed', null] : ['failed', 'insufficient_funds']);
+      assert.equal((await rig.transaction(behind)).status, 'confirmed');
+    });
+});
+
 describe('transactions that nodes reject in unknown words', () => {
   it('transactions that nodes reject in unknown words: show the words, and fail when the nodes have repeated them at several heads', async (test) => {
     const rig = await startLaneRig(test);

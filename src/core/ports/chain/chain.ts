@@ -53,8 +53,11 @@ export interface Chain extends RequestChain, LaneChain {
   /** The RPC endpoints that are used, by weight. Calls no node. */
   endpoints(): readonly EndpointView[];
   head(): Promise<Head>;
-  /** In the network's smallest unit: wei, stroops, lamports. */
-  balanceOf(account: string): Promise<bigint>;
+  /**
+   * In the network's smallest unit: wei, stroops, lamports. `several`: what most of three endpoints show, or the higher one of two. It is
+   * asked for before a low balance ends a transaction.
+   */
+  balanceOf(account: string, by?: 'several'): Promise<bigint>;
   /**
    * Returns the part of the balance that the account cannot spend, such as its reserve on Stellar; 0 on other networks, without calling a
    * node.

@@ -8,6 +8,8 @@ import { attemptsInSlot, earlierAlike, outbid } from '../../../core/transaction/
 import { shownAttempt } from '../../../core/transaction/transaction-changes.js';
 import { isOver, type Lasting, lasted, type Patience, seenAt } from '../../../core/work/patience.js';
 import type { LaneContext } from '../lane-context.js';
+import { waitedSince } from '../moment.js';
+import type { AttemptState } from '../tracked.js';
 import { isUnpooled } from '../unpooled.js';
 
 /**
@@ -28,6 +30,7 @@ const minAnswers = 3;
  * Makes the task that releases the lowest slot if no node accepts its attempt as it is, in any words, or if the account cannot pay for it
  * and others wait behind it: a self-transfer takes the nonce, and the transaction fails when that is resolved. A self-transfer that no node
  * accepts is itself replaced by another one. If nothing waits behind it, or the self-transfer cannot be paid either, it waits for funds.
+ * One node may show for ever that it has what no other one takes: what the account cannot pay does not keep its slot by that.
  * Throws `NODE_UNAVAILABLE`.
  */
 export function createSlotReleaser(lane: LaneContext): (head: Head) => Promise<void> {
@@ -40,16 +43,17 @@ export function createSlotReleaser(lane: LaneContext): (head: Head) => Promise<v
     const live = lowest && shownAttempt(lowest.transaction, lowest.attempts);
     const state = live == null ? undefined : transactions.stateOf(live);
     const isCandidate = lowest !== undefined && live != null && state !== undefined;
-    if (!isCandidate || isInPool(lane, lowest)) {
+    const isPooled = isCandidate && isInPool(lane, lowest);
+    if (!isCandidate || (isPooled && !hasWaited(lane, state))) {
       blocked = null;
       return;
     }
     const othersWait = transactions.inFlightCount() > 1 || transactions.waitingCount() > 0;
     const obstacles = [live, ...earlierAlike(lowest, live)].flatMap((one) => transactions.stateOf(one)?.obstacle ?? []);
     const [obstacle] = obstacles;
-    const isRefused = obstacle !== undefined && obstacles.reduce((sum, { answers }) => sum + answers, 0) >= minAnswers;
+    const isRefused = !isPooled && obstacle !== undefined && obstacles.reduce((sum, { answers }) => sum + answers, 0) >= minAnswers;
     const isUnpaid = !isRefused && othersWait && (await isUnpayable(lane, lowest));
-    const isUntaken = !isRefused && !isUnpaid && (isHidden(lane, lowest) || state.refusals >= minAnswers);
+    const isUntaken = !isPooled && !isRefused && !isUnpaid && (isHidden(lane, lowest) || state.refusals >= minAnswers);
     // It can be paid later, and nothing waits behind it.
     const waitsForFunds = isUntaken && state.lacksFunds && !othersWait;
     if ((!isRefused && !isUnpaid && !isUntaken) || waitsForFunds) {
@@ -121,9 +125,20 @@ function isInPool(lane: LaneContext, open: OpenTransaction): boolean {
   return !isHidden(lane, open) && attemptsInSlot(open).some((attempt) => lane.transactions.stateOf(attempt)?.takenAtMs != null);
 }
 
+/** True if a pool has shown it for so long that the block that includes it should have come. */
+function hasWaited(lane: LaneContext, { waitingSince }: AttemptState): boolean {
+  return waitingSince !== null && isOver(patience, waitedSince(lane, waitingSince));
+}
+
+/** By the word of several endpoints: the content fails if the account cannot pay for it. */
 async function isUnpayable(lane: LaneContext, open: OpenTransaction): Promise<boolean> {
-  const balance = await lane.chain.balanceOf(lane.id.account).catch(nullIfUnavailable);
-  if (balance === null) return false;
   // Any attempt that can be paid may still be mined.
-  return attemptsInSlot(open).every((one) => balance < maxCost(one.fields) || lane.transactions.stateOf(one)?.lacksFunds === true);
+  const isEachAbove = (balance: bigint | null): boolean =>
+    balance !== null &&
+    attemptsInSlot(open).every((one) => balance < maxCost(one.fields) || lane.transactions.stateOf(one)?.lacksFunds === true);
+  const { account } = lane.id;
+  return (
+    isEachAbove(await lane.chain.balanceOf(account).catch(nullIfUnavailable)) &&
+    isEachAbove(await lane.chain.balanceOf(account, 'several').catch(nullIfUnavailable))
+  );
 }
