@@ -3,8 +3,9 @@ import type { Refusal } from '../../core/ports/chain/drafts.js';
 import type { BlockMemory } from '../../core/work/block-memory.js';
 import type { DurationClock } from '../../core/work/clock.js';
 import { createDenials } from '../rpc/denials.js';
+import type { First } from '../rpc/endpoint-selector.js';
 import type { Rpc } from '../rpc/rpc.js';
-import { withSecondWord } from '../rpc/second-word.js';
+import { inUse, withSecondWord } from '../rpc/second-word.js';
 import type { Positions } from './positions.js';
 import { type BlockPosition, maxSlotsAhead, questions, validBlocks } from './questions.js';
 
@@ -15,6 +16,12 @@ export interface Lifetime {
   readonly since: BlockPosition;
   /** No block above this height includes the attempt. */
   readonly lastValidBlockHeight: bigint;
+}
+
+/** The newest blockhash of some endpoints. */
+interface Latest {
+  readonly lifetime: Lifetime;
+  readonly by: ReadonlySet<number>;
 }
 
 /** An unknown blockhash may come from a node that is ahead, so it is refused permanently only after this time. */
@@ -44,9 +51,31 @@ export function createLifetimes(rpc: Rpc, memory: BlockMemory, positions: Positi
     return lifetime ?? from(await rpc.ask(questions.position('confirmed', positions.isSane), { first: 'another' }));
   }
 
+  /** The newest blockhash of the endpoint of the head, which another endpoint must know: with one that never was, nothing can land. */
   async function from(since: BlockPosition): Promise<Lifetime> {
-    const latest = await rpc.ask(questions.latestBlockhash(latestSlot(since), since.height, (slot) => highestWith(since, slot)));
-    return { ...latest, since };
+    const count = inUse(rpc);
+    const own = await latestAt(since, 'head');
+    if (count < 2 || (await isKnownAt(own, { otherThan: own.by }))) return own.lifetime;
+    const other = await latestAt(since, { otherThan: own.by }).catch(nullIfUnavailable);
+    if (other === null) return own.lifetime;
+    // One of them is wrong, or behind: what the other one knows counts, or what a third one knows.
+    if (await isKnownAt(other, { otherThan: other.by })) return other.lifetime;
+    const both = new Set([...own.by, ...other.by]);
+    return count > 2 && (await isKnownAt(other, { otherThan: both })) && !(await isKnownAt(own, { otherThan: both }))
+      ? other.lifetime
+      : own.lifetime;
+  }
+
+  async function latestAt(since: BlockPosition, first: First): Promise<Latest> {
+    const by = new Set<number>();
+    const call = questions.latestBlockhash(latestSlot(since), since.height, (slot) => highestWith(since, slot));
+    return { lifetime: { ...(await rpc.ask(call, { first, answeredBy: by })), since }, by };
+  }
+
+  /** True if an endpoint knows the blockhash, or none answers. */
+  async function isKnownAt({ lifetime: { blockhash, since } }: Latest, first: First): Promise<boolean> {
+    const call = questions.blockhashValidity(blockhash, 'processed', latestSlot(since));
+    return (await rpc.ask(call, { first }).catch(nullIfUnavailable))?.value ?? true;
   }
 
   return {
@@ -55,6 +84,7 @@ export function createLifetimes(rpc: Rpc, memory: BlockMemory, positions: Positi
       const since = await positions.confirmed();
       // An attempt with a blockhash that one node alone denies can still land.
       const { answer: valid, isDoubted } = await withSecondWord(
+        rpc,
         (options) => rpc.ask(questions.blockhashValidity(blockhash, 'processed', latestSlot(since)), options),
         ({ value }) => !value && unknown.isLong(blockhash),
       );

@@ -119,7 +119,7 @@ export const questions = {
     },
     asks: 'head',
     decides: 'a wait',
-    fallback: `${refusesAll}; that an attempt is dead rests on \`blockhashValidity\` of another endpoint`,
+    fallback: `${refusesAll}; another endpoint must know it; that an attempt is dead rests on \`blockhashValidity\` of another endpoint`,
   }),
   blockhashValidity: question({
     method: 'isBlockhashValid',
@@ -134,7 +134,8 @@ export const questions = {
     },
     asks: 'head',
     decides: 'a final state',
-    fallback: 'two endpoints must deny it, after 10 s; while no other one answers, the transaction waits for a minute more',
+    fallback:
+      'two endpoints must deny it, after 10 s, and a third one decides if they differ; while no other one answers, the transaction waits for a minute more',
   }),
   finalizedBlocks: question({
     method: 'getBlocksWithLimit',

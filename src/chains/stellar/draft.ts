@@ -287,6 +287,7 @@ async function sourceRefusal(deps: DraftDeps, { sourceAccount, sequence, maxTime
   if (late !== null) return late;
   const address = accountOf(sourceAccount) ?? '';
   const { answer: account, isDoubted } = await withSecondWord(
+    rpc,
     (options) => readAccount(rpc, address, options),
     (first) => first !== null && first.sequence >= sequence,
   );

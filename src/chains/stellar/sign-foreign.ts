@@ -118,7 +118,7 @@ async function requireNoOtherAccount(rpc: Rpc, envelope: xdr.TransactionEnvelope
     return others.find((account) => found.get(account)?.signers.includes(relayer.address) === true) ?? null;
   };
   // A signature is final, so a second endpoint is asked whether it counts for nothing else.
-  const { answer: account } = await withSecondWord(signedFor, (first) => first === null);
+  const { answer: account } = await withSecondWord(rpc, signedFor, (first) => first === null);
   const whose = "of which the relayer's key is a signer, and which is not in the relayer's operation_source_accounts";
   requireAllowed(field, account === null ? null : `acts for ${account}, ${whose}`);
 }

@@ -97,7 +97,6 @@ describe('the word of one Solana node', () => {
   it('the word of one Solana node: too low a last height does not make an attempt dead because another node lags', async (test) => {
     const { solana, payer, signed } = await startSolanaChain(test);
     const lagging = await solana.addNode();
-    lagging.condition.blocksBehind = 20;
     solana.chain.advance(60);
     let height = 0;
     const { chain, draft } = await chainWith(
@@ -112,6 +111,7 @@ describe('the word of one Solana node', () => {
     const made = await draft({ instructions: [transferInstruction(payer, to, 5n)] });
     assert.ok(!('refused' in made) && made.lastValidBlockHeight === BigInt(height));
     const attempt = await signed(made);
+    lagging.condition.blocksBehind = 20;
     for (let block = 0; block < 80; block += 1) {
       solana.chain.advance(1);
       await chain.head();
