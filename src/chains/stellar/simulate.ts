@@ -40,7 +40,8 @@ export const apartForMs = 60_000;
  * Simulates a contract operation and adds the source account's authorization if the content asks for that. Refuses if other addresses
  * must authorize, because they cannot sign later. Two endpoints are asked if two work: a call with too little of anything fails on the
  * ledger and pays, so the higher amounts count. If they differ in the footprint or the authorization, a third one decides; without one,
- * the call waits for a while, and then takes the larger. Throws `NODE_UNAVAILABLE`.
+ * the call waits for a while, and then declares both footprints, with the larger authorization: entries that it does not use cost a fee,
+ * but without one that it needs it fails. Throws `NODE_UNAVAILABLE`.
  */
 export async function simulate(rpc: Rpc, content: StellarOperationsContent, limits: SimulationLimits): Promise<Simulation | Refusal> {
   const { maxResourceFeeStroops } = limits;
@@ -55,7 +56,9 @@ export async function simulate(rpc: Rpc, content: StellarOperationsContent, limi
     const like = word === undefined || isRefused(word) ? undefined : [first, second].find((one) => isLike(one, word));
     if (like !== undefined && word !== undefined && !isRefused(word)) return merged(like, word, maxResourceFeeStroops);
     const [larger, smaller] = sizeOf(second) > sizeOf(first) ? [second, first] : [first, second];
-    if (touchedBy(first) === touchedBy(second) || limits.areLongApart()) return merged(larger, smaller, maxResourceFeeStroops);
+    if (touchedBy(first) === touchedBy(second)) return merged(larger, smaller, maxResourceFeeStroops);
+    const both = limits.areLongApart() ? joined(larger, smaller, maxResourceFeeStroops) : null;
+    if (both !== null) return both;
     const sentence = 'RPC endpoints differ in the footprint or the authorization of the contract call';
     return { refused: 'reverts', sentence: `${sentence}; asking again for ${apartForMs / 1_000} seconds`, lasting: false };
   });
@@ -98,6 +101,47 @@ function touchedBy(simulation: Simulation): string {
   const archived: readonly number[] = ext.type === 'resourceExt' ? ext.resourceExt.archivedSorobanEntries : [];
   const written = readWrite.map((key, index) => `${archived.includes(index) ? 'restored' : 'written'} ${key.toXdr('base64')}`);
   return [simulation.operation, ...readOnly.map((key) => key.toXdr('base64')), ...written].toSorted().join();
+}
+
+/** The kinds of ledger entries that a footprint may have. */
+const footprintKinds: ReadonlySet<string> = new Set(['account', 'trustline', 'contractData', 'contractCode']);
+/** A footprint with more entries may be above the limits of the network, and nodes refuse what is. */
+const maxJoined = { all: 100, written: 50 };
+
+/** Returns a simulation with what both declare; null: that is too much. */
+function joined(one: Simulation, other: Simulation, maxStroops: bigint): Simulation | null {
+  const own = declaredBy(one);
+  const read = new Map<string, xdr.LedgerKey>();
+  const written = new Map<string, xdr.LedgerKey>();
+  const archived = new Set<string>();
+  for (const { ext, resources } of [own, declaredBy(other)]) {
+    const { readOnly, readWrite } = resources.footprint;
+    for (const key of readOnly) if (footprintKinds.has(key.type)) read.set(key.toXdr('base64'), key);
+    for (const key of readWrite) if (footprintKinds.has(key.type)) written.set(key.toXdr('base64'), key);
+    for (const index of ext.type === 'resourceExt' ? ext.resourceExt.archivedSorobanEntries : [])
+      archived.add(readWrite[index]?.toXdr('base64') ?? '');
+  }
+  for (const key of written.keys()) read.delete(key);
+  if (written.size > maxJoined.written || written.size + read.size > maxJoined.all) return null;
+  const archivedSorobanEntries = [...written.keys()].flatMap((key, index) => (archived.has(key) ? [index] : []));
+  const ext =
+    archivedSorobanEntries.length === 0
+      ? xdr.SorobanTransactionDataExt.v0()
+      : xdr.SorobanTransactionDataExt.resourceExt(new xdr.SorobanResourcesExtV0({ archivedSorobanEntries }));
+  const footprint = new xdr.LedgerFootprint({ readOnly: [...read.values()], readWrite: [...written.values()] });
+  const resources = new xdr.SorobanResources({ ...own.resources, footprint });
+  const sorobanData = new xdr.SorobanTransactionData({ ...own, ext, resources }).toXdr('base64');
+  // An entry that is written costs more than one that is read. What is too much of it is given back.
+  const fees = [one, other].map((simulation) => {
+    const { footprint: declared } = declaredBy(simulation).resources;
+    return (
+      (nearFactor * simulation.resourceFeeStroops * BigInt(read.size + written.size)) /
+      BigInt(Math.max(1, declared.readOnly.length + declared.readWrite.length))
+    );
+  });
+  const wantedStroops = max(one.resourceFeeStroops + other.resourceFeeStroops, ...fees);
+  const resourceFeeStroops = min(wantedStroops, max(one.resourceFeeStroops, maxStroops / 2n));
+  return merged({ ...one, sorobanData, resourceFeeStroops }, other, maxStroops);
 }
 
 /** Grows with the footprint and the authorization. */

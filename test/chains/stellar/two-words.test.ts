@@ -105,19 +105,27 @@ function declaring(alter: (data: xdr.SorobanTransactionData) => void): Lie {
   };
 }
 
+/** The key of other data of the same contract. */
+function elsewhere(key: xdr.LedgerKey, name: string): xdr.LedgerKey {
+  if (key.type !== 'contractData') return key;
+  const { contract, durability } = key.contractData;
+  return xdr.LedgerKey.contractData(new xdr.LedgerKeyContractData({ contract, key: xdr.ScVal.scvSymbol(name), durability }));
+}
+
 const text = (value: unknown) => JSON.stringify(value, (_, part) => (typeof part === 'bigint' ? String(part) : part));
 const isWaiting = (made: Draft | Refusal, reason: RegExp) => 'refused' in made && !made.lasting && reason.test(made.sentence);
 
 describe('what one node alone says about a contract call', { concurrency: 4 }, () => {
-  const call = (contract: string, caller: string): StellarOperation => ({
+  const call = (contract: string, caller: string, writes = false): StellarOperation => ({
     kind: 'invoke_contract',
     contractAddress: contract,
-    functionName: 'greet',
-    args: [{ kind: 'address', value: caller }],
+    functionName: writes ? 'increment' : 'greet',
+    args: writes ? [{ kind: 'u32', value: 1 }] : [{ kind: 'address', value: caller }],
     auth: undefined,
   });
   const isApart = true;
-  const lies: Readonly<Record<string, readonly [lie: Lie, isApart?: boolean]>> = {
+  const writes = true;
+  const lies: Readonly<Record<string, readonly [lie: Lie, isApart?: boolean, writes?: boolean]>> = {
     'too few instructions': [declaring(({ resources }) => change(resources, { instructions: 1 }))],
     'no bytes to write': [declaring(({ resources }) => change(resources, { writeBytes: 0, diskReadBytes: 0 }))],
     'a low resource fee': [
@@ -132,6 +140,23 @@ describe('what one node alone says about a contract call', { concurrency: 4 }, (
       declaring(({ resources }) => change(resources, { footprint: new xdr.LedgerFootprint({ readOnly: [], readWrite: [] }) })),
       isApart,
     ],
+    'a larger footprint of entries that are not there': [
+      declaring(({ resources }) => {
+        const { readOnly, readWrite } = resources.footprint;
+        const others = [...readOnly, ...readWrite].flatMap((key) => [elsewhere(key, 'a'), elsewhere(key, 'b')]);
+        change(resources, { footprint: new xdr.LedgerFootprint({ readOnly: [], readWrite: others }) });
+      }),
+      isApart,
+      writes,
+    ],
+    'what it writes as only read': [
+      declaring(({ resources }) => {
+        const { readOnly, readWrite } = resources.footprint;
+        change(resources, { footprint: new xdr.LedgerFootprint({ readOnly: [...readOnly, ...readWrite], readWrite: [] }) });
+      }),
+      isApart,
+      writes,
+    ],
     'no authorization': [
       (method, result) => {
         if (method === 'simulateTransaction') for (const one of result.results) one.auth = [];
@@ -139,11 +164,11 @@ describe('what one node alone says about a contract call', { concurrency: 4 }, (
       isApart,
     ],
   };
-  for (const [what, [lie, apart]] of Object.entries(lies)) {
+  for (const [what, [lie, apart, isWriting]] of Object.entries(lies)) {
     for (const place of places) {
       it(`contract call: ${what}, as ${place} says, does not make it fail on the ledger`, async (test) => {
         const rig = await startWithLiar(test, place, lie);
-        const wanted = call(rig.node.ledger.testContract, rig.key.address);
+        const wanted = call(rig.node.ledger.testContract, rig.key.address, isWriting);
         let made = await rig.draft(wanted);
         assert.ok(rig.asked('simulateTransaction') <= (place === 'the heaviest of three' ? 3 : 2));
         if (apart === true && place !== 'the heaviest of three') {
