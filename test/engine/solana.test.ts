@@ -185,6 +185,26 @@ describe('transactions on Solana', () => {
     assert.equal((await rig.attempts(id)).length, 2);
   });
 
+  it('a transaction is drafted again with the news that its first attempt has expired, so that its bid may be higher', async (test) => {
+    const drafts: (boolean | undefined)[] = [];
+    const changed = (chain: Chain): Chain => ({
+      ...chain,
+      draft(request) {
+        drafts.push(request.hasWaited);
+        return chain.draft(request);
+      },
+    });
+    const rig = await start(test, { hasSecondNode: true, changed });
+    const { chain } = rig.solana;
+    chain.pool.losesPackets = true;
+    const { id } = (await rig.send({ instructions: [transferFrom(rig, sol)] })).transaction;
+    await rig.until(id, 'submitted');
+    chain.advance(blocksUntilDead);
+    chain.pool.losesPackets = false;
+    await rig.untilWithBlocks(id, 'confirmed');
+    assert.deepEqual([drafts[0], drafts.at(-1)], [undefined, true]);
+  });
+
   it('a transaction of a restored database is not signed again, because a later attempt may have landed', async (test) => {
     const [folder, key] = [await temporaryFolder(), solanaKey()];
     const solana = await startSolana({ accounts: [{ address: key.address, lamports: 100n * sol }] });

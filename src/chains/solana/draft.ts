@@ -40,7 +40,7 @@ export interface DraftDeps {
  */
 export async function draftAttempt(
   deps: DraftDeps,
-  { relayer, approvals = 0 }: Pick<DraftRequest, 'relayer' | 'approvals'>,
+  { relayer, approvals = 0, hasWaited = false }: Pick<DraftRequest, 'relayer' | 'approvals' | 'hasWaited'>,
   content: SolanaContent,
 ): Promise<SolanaDraft | Refusal> {
   const { message: base, signatures, isFixed } = baseOf(content, relayer.address);
@@ -56,7 +56,8 @@ export async function draftAttempt(
   const key = createHash('sha256').update(messageBytes(base)).digest('base64');
   const { rules } = onNetwork('solana', relayer.policies);
   const costs = costsOf(base, { rules, stored: content.maxCost, approvals });
-  const pricing = { message: bound, isFixed, slot: lifetime.since.slot, relayer, costs, isDeniedLong: () => deps.denials.isLong(key) };
+  const { slot } = lifetime.since;
+  const pricing = { message: bound, isFixed, slot, relayer, costs, hasWaited, isDeniedLong: () => deps.denials.isLong(key) };
   const priced = (await accountsRefusal(deps.rpc, pricing)) ?? (await priceAttempt(deps.rpc, deps.market, deps.recent, pricing));
   // A later transaction with the same content gets the whole time again.
   if (!('refused' in priced) || priced.lasting) deps.denials.forget(key);

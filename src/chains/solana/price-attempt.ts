@@ -25,6 +25,8 @@ export interface Pricing extends SimulationRequest {
   /** True if the message must not change because it is signed. */
   readonly isFixed: boolean;
   readonly costs: Costs;
+  /** See `DraftRequest`. */
+  readonly hasWaited: boolean;
 }
 
 /** The message to sign and its fee. */
@@ -59,7 +61,7 @@ export async function priceAttempt(rpc: Rpc, market: Market, recent: RecentMessa
     return withComputeBudget(message, added, policies.maxTxDataSizeBytes);
   };
   const widest = isOpen ? withBudget(maxUnitLimit, 0n) : null;
-  const asked = widest === null ? null : market.unitPrice(writableAccounts(message));
+  const asked = widest === null ? null : market.unitPrice(writableAccounts(message), pricing.hasWaited);
   // The verdict comes first; the price is awaited below.
   asked?.catch(() => undefined);
   const simulation = await simulate(rpc, { ...pricing, message: widest ?? message });

@@ -258,7 +258,8 @@ export const questions = {
       ),
     asks: 'several',
     decides: 'an amount',
-    fallback: 'no price above the base fee; the lower median of several endpoints counts, at most the maximum fee',
+    fallback:
+      'no price above the base fee; the middle of several endpoints counts, the lower one of two, or the higher one after an attempt expired; at most the maximum fee',
   }),
   simulation: question({
     method: 'simulateTransaction',

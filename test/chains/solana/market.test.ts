@@ -51,6 +51,16 @@ describe('market of compute units', () => {
     assert.equal(await marketOf({ payer: 7n }, [1_000n, 1n, 2n]).market.unitPrice(['payer']), 14n);
   });
 
+  it('market of compute units: one endpoint alone does not keep the price low once an attempt has expired', async () => {
+    const two = marketOf({ payer: 7n }, [0n, 1_000n]);
+    assert.deepEqual([await two.market.unitPrice(['payer']), await two.market.unitPrice(['payer'], true)], [0n, 7_000n]);
+    assert.equal(two.asked.length, 1);
+    assert.equal(await marketOf({ payer: 7n }, [1_000n, 1n, 2n]).market.unitPrice(['payer'], true), 14n);
+    const { market } = marketOf({ payer: 7n }, [1n, 1_000n]);
+    const prices = await Promise.all(accountsOf(50).map((accounts, index) => market.unitPrice(accounts, index % 2 === 1)));
+    assert.deepEqual([...new Set(prices)], [7n, 7_000n]);
+  });
+
   it('market of compute units: is read again at the next head', async () => {
     const { market, asked, memory } = marketOf({ payer: 7n });
     await market.unitPrice(['payer']);

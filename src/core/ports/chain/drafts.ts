@@ -111,6 +111,8 @@ export interface DraftRequest {
   readonly validUntilMs: number | null;
   /** How many approvals the content has, if that is as many as it needed. Absent: none. */
   readonly approvals?: number;
+  /** True if an attempt with this content has expired: its bid may have been too low. */
+  readonly hasWaited?: boolean;
   /**
    * The nonce that the transaction would get next; absent if it has one, or takes none. If the chain's own count is past it, the chain
    * refuses for now: an attempt signed with it could never be mined.

@@ -247,7 +247,8 @@ async function draftAgain(lane: LaneContext, dead: Dead): Promise<DraftedAgain |
   const wanted = wantedOf(transaction);
   const relayer = lane.relayer();
   const { content, validUntilMs } = wanted;
-  const request = { relayer, content, validUntilMs, outbids: [], approvals: approvalsOf(wanted) };
+  const hasWaited = transaction.queued === null;
+  const request = { relayer, content, validUntilMs, outbids: [], approvals: approvalsOf(wanted), hasWaited };
   const drafted = await lane.chain.draft(request).catch(nullIfUnavailable);
   const draft = drafted !== null && mayDepend ? undecided(drafted) : drafted;
   if (draft !== null && !isRefusal(draft)) return { ...dead, draft, policies: relayer.policies };
