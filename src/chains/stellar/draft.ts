@@ -13,6 +13,7 @@ import type { Rpc } from '../rpc/rpc.js';
 import { withSecondWord } from '../rpc/second-word.js';
 import { lockedOf, readAccount, whyPowerless } from './account.js';
 import { operationsOf } from './account-changes.js';
+import type { AccountOpinions } from './account-opinions.js';
 import { accountOf } from './address.js';
 import type { Broadcaster } from './broadcast.js';
 import { minOutbiddingStroops } from './fee-rules.js';
@@ -25,7 +26,7 @@ import { feeLimitOf, priceWithin } from './price-attempt.js';
 import { questions } from './questions.js';
 import type { Account } from './read-entries.js';
 import { type Costs, costsOf, fillerCosts, unbounded } from './rules.js';
-import { simulate } from './simulate.js';
+import { apartForMs, simulate } from './simulate.js';
 import { maxTransactionFeeStroops } from './transaction.js';
 
 /**
@@ -38,13 +39,35 @@ export async function draftAttempt(deps: DraftDeps, request: DraftRequest): Prom
   if (forbidden !== null) return forbidden;
   const drafted = await draftUnpaid(deps, request);
   if ('refused' in drafted) return drafted;
-  return fundsRefusal(drafted.drafting, drafted.draft.costStroops) ?? drafted.draft;
+  return (await fundsRefusal(drafted.drafting, drafted.draft.costStroops)) ?? drafted.draft;
 }
 
 /** A draft, and what it was made of. */
 interface Drafted {
   readonly draft: StellarDraft;
   readonly drafting: Drafting;
+}
+
+/**
+ * Reads the account that pays. If it could not send this as the endpoint of the head shows it, several endpoints decide. If two of them
+ * differ about its number, the transaction waits for a while: the number may have been used outside the service.
+ */
+async function readPayer(
+  { rpc, opinions, apart }: DraftDeps,
+  address: string,
+  { operations, nextNonce }: { readonly operations: readonly xdr.Operation[]; readonly nextNonce: bigint | null },
+): Promise<Account | Refusal | null> {
+  const isFree = ({ sequence }: Account): boolean => nextNonce === null || sequence < nextNonce;
+  const shown = await readAccount(rpc, address);
+  const isExpected = shown !== null && whyPowerless(shown, operations) === null && isFree(shown);
+  if (isExpected || rpc.isAlone()) return shown;
+  const payer = await opinions.several(address);
+  if (shown === null || payer === null || isFree(shown) || !isFree(payer)) return payer;
+  const agreed = (await opinions.agreed(address))?.account ?? null;
+  if (agreed !== null && !isFree(agreed)) return agreed;
+  if (agreed !== null || apart.isLong(`number of ${address}`)) return payer;
+  const sentence = `RPC endpoints differ in the sequence number of the account; asking again for ${apartForMs / 1_000} seconds`;
+  return { refused: 'reverts', sentence, lasting: false };
 }
 
 /** The bound of content, also for what takes its slot. */
@@ -58,12 +81,15 @@ export async function draftUnpaid(deps: DraftDeps, request: DraftRequest): Promi
   const { relayer, validUntilMs } = request;
   const isFiller = request.content === 'filler';
   const content = request.content === 'filler' ? fillerOf(relayer.address) : onNetwork('stellar', request.content);
-  const payer = await readAccount(deps.rpc, relayer.address);
+  const { nextNonce = null } = request;
+  const operations = content.kind === 'operations' ? operationsOf(content.operations) : [];
+  const payer = await readPayer(deps, relayer.address, { operations, nextNonce });
   if (payer === null) return missingAccount(relayer.address, deps.network.name);
+  if ('refused' in payer) return payer;
   const unusable = whyPowerless(payer, []);
   if (unusable !== null) return { refused: 'unusable', sentence: unusable, lasting: false };
   // Others may need less.
-  const powerless = content.kind === 'operations' ? whyPowerless(payer, operationsOf(content.operations)) : null;
+  const powerless = content.kind === 'operations' ? whyPowerless(payer, operations) : null;
   if (powerless !== null) return { refused: 'not_allowed', sentence: powerless, lasting: false };
   const drafting: Drafting = {
     ...deps,
@@ -73,7 +99,7 @@ export async function draftUnpaid(deps: DraftDeps, request: DraftRequest): Promi
     payerAddress: relayer.address,
     outbids: await liveBids(deps, request.outbids),
     validUntilMs,
-    nextNonce: request.nextNonce ?? null,
+    nextNonce,
     costs: costsIn(request),
     isReplacement: request.outbids.length > 0,
   };
@@ -92,11 +118,13 @@ async function liveBids({ rpc, networkId, broadcaster }: DraftDeps, attempts: re
 }
 
 /** A filler may spend the minimum balance: its slot must become free even if the account is nearly empty. */
-function fundsRefusal({ payer, policies, isFiller, market }: Drafting, costStroops: bigint): Refusal | null {
+async function fundsRefusal(drafting: Drafting, costStroops: bigint): Promise<Refusal | null> {
+  const { payer, policies, isFiller, market } = drafting;
   const mustRemainStroops = isFiller ? 0n : policies.minBalanceStroops;
-  const { balanceStroops } = payer;
-  const lockedStroops = lockedOf(payer, market.rules());
-  if (balanceStroops - lockedStroops >= costStroops && balanceStroops - costStroops >= mustRemainStroops) return null;
+  const suffices = (balance: bigint, locked: bigint) => balance - locked >= costStroops && balance - costStroops >= mustRemainStroops;
+  if (suffices(payer.balanceStroops, lockedOf(payer, market.rules()))) return null;
+  const { balanceStroops, lockedStroops } = await fundsOfSeveral(drafting);
+  if (suffices(balanceStroops, lockedStroops)) return null;
   const rest = mustRemainStroops === 0n ? '' : `, and ${mustRemainStroops} must remain`;
   const sentence = `insufficient balance: the account has ${balanceStroops} stroops, of which ${lockedStroops} are reserved; the transaction may cost ${costStroops}${rest}`;
   const metadata = {
@@ -108,14 +136,22 @@ function fundsRefusal({ payer, policies, isFiller, market }: Drafting, costStroo
   return { refused: 'insufficient_funds', sentence, lasting: false, metadata };
 }
 
+/** What the account has, and cannot spend, as several endpoints show it. */
+async function fundsOfSeveral({ rpc, payer, payerAddress, opinions, market }: Drafting) {
+  const account = rpc.isAlone() ? payer : ((await opinions.several(payerAddress)) ?? payer);
+  const rules = await opinions.rules(market.rules());
+  return { balanceStroops: account.balanceStroops, lockedStroops: lockedOf(account, rules) };
+}
+
 export interface DraftDeps {
   readonly rpc: Rpc;
+  readonly opinions: AccountOpinions;
   readonly market: Market;
   readonly network: StellarNetwork;
   readonly networkId: Buffer;
   readonly broadcaster: Broadcaster;
   readonly clock: Clock;
-  /** The contract calls about which endpoints differ. */
+  /** The contract calls, and the numbers of accounts, about which endpoints differ. */
   readonly apart: Denials;
 }
 
@@ -279,18 +315,18 @@ async function draftFeeBump(drafting: Drafting, content: StellarFeeBumpContent):
 
 /** Returns why the time bounds or sequence number of a foreign envelope keep it from landing; null if they do not. */
 async function sourceRefusal(deps: DraftDeps, { sourceAccount, sequence, maxTimeS }: StellarFeeBumpContent): Promise<Refusal | null> {
-  const { rpc, network } = deps;
+  const { rpc, network, opinions } = deps;
   if (maxTimeS !== null && maxTimeS * 1000n <= BigInt(deps.clock.nowMs())) {
     return { refused: 'outdated', sentence: 'the time bounds of transaction_xdr have passed', lasting: true };
   }
   const late = lateRefusal(deps, maxTimeS);
   if (late !== null) return late;
   const address = accountOf(sourceAccount) ?? '';
-  const { answer: account, isDoubted } = await withSecondWord(
-    rpc,
-    (options) => readAccount(rpc, address, options),
-    (first) => first !== null && first.sequence >= sequence,
-  );
+  const isNext = (shown: Account | null): boolean => shown !== null && shown.sequence + 1n === sequence;
+  const isUsed = (shown: Account | null): boolean => shown !== null && shown.sequence >= sequence;
+  const { answer, isDoubted } = await withSecondWord(rpc, (options) => readAccount(rpc, address, options), isUsed);
+  const agreed = isNext(answer) || isUsed(answer) || rpc.isAlone() ? null : await opinions.agreed(address);
+  const { account } = agreed ?? { account: answer };
   if (account === null) return missingAccount(address, network.name);
   if (account.sequence >= sequence) {
     const sentence = `sequence number ${sequence} of ${address} is already used: the account is at ${account.sequence}`;

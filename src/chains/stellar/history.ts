@@ -6,7 +6,9 @@ import { type First, nonceAnswer } from '../rpc/endpoint-selector.js';
 import { NodeError, nodeUnavailable } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
 import type { SecondReadings } from '../rpc/second-reading.js';
+import { inUse } from '../rpc/second-word.js';
 import { readAccount } from './account.js';
+import type { AccountOpinions } from './account-opinions.js';
 import { accountOf } from './address.js';
 import { rangeText } from './dialect.js';
 import { identityOf, type TransactionIdentity } from './envelope.js';
@@ -23,18 +25,36 @@ const ledgersBefore = 20n;
 
 /**
  * Returns the account's next sequence number after a ledger; `absent` if it does not exist now, `pruned` if the number changed since,
- * because nodes keep no older state.
+ * because nodes keep no older state. If the endpoint of the head shows another number than the last number that several have agreed on, or
+ * the next one, three endpoints or more decide. If another endpoint is asked for its word, two decide.
  */
-export async function readSequenceAt(rpc: Rpc, address: string, ledger: bigint, first: First): Promise<NonceAnswer> {
+export async function readSequenceAt(
+  { rpc, opinions }: Pick<HistoryDeps, 'rpc' | 'opinions'>,
+  address: string,
+  ledger: bigint,
+  first: First,
+): Promise<NonceAnswer> {
   const answeredBy = new Set<number>();
-  const account = await readAccount(rpc, address, { first, answeredBy });
-  if (account === null) return nonceAnswer('absent', answeredBy);
+  const shown = await readAccount(rpc, address, { first, answeredBy });
+  const steps = shown === null ? null : opinions.stepsSince(address, shown.sequence);
+  const answer = nonceAnswer(numberAt(shown, ledger), answeredBy);
+  if (steps === 0n) return { ...answer, isOfSeveral: true };
+  const isFirst = first === 'head';
+  const agreed = (isFirst && steps === 1n) || inUse(rpc) < (isFirst ? 3 : 2) ? null : await opinions.agreed(address);
+  if (agreed === null) return answer;
+  if (agreed.account !== null) opinions.noteSequence(address, agreed.account.sequence);
+  return { next: numberAt(agreed.account, ledger), isOfSeveral: true };
+}
+
+function numberAt(account: Account | null, ledger: bigint): NonceAnswer['next'] {
+  if (account === null) return 'absent';
   const isKnown = ledger >= account.ledger || (account.sequenceLedger !== null && ledger >= account.sequenceLedger);
-  return nonceAnswer(isKnown ? account.sequence + 1n : 'pruned', answeredBy);
+  return isKnown ? account.sequence + 1n : 'pruned';
 }
 
 /** The dependencies of the search for a transaction. */
 export interface HistoryDeps {
+  readonly opinions: AccountOpinions;
   readonly rpc: Rpc;
   readonly networkId: Buffer;
   readonly secondReading: Pick<SecondReadings, 'noteSource' | 'isRefuted'>;
@@ -51,8 +71,8 @@ export async function findSenderTransaction(
   sequence: bigint,
   blocks: BlockRange,
 ): Promise<SenderUse | NoSender> {
-  const { rpc, secondReading } = deps;
-  const account = await readAccount(rpc, address);
+  const { rpc, opinions, secondReading } = deps;
+  const account = await opinions.read(address, (shown) => shown !== null && shown.sequence >= sequence);
   if (account === null || account.sequence < sequence) return 'unused';
   const ledgers = likelyLedgers(account, sequence, blocks, await rpc.ask(questions.oldestLedger()));
   if (ledgers === null) return 'pruned';
@@ -61,6 +81,16 @@ export async function findSenderTransaction(
     typeof shown === 'object' && secondReading.isRefuted(shown) ? await scan(deps, address, sequence, ledgers, 'another') : shown;
   if (found !== 'not_found') return found;
   return account.sequence === sequence || ledgers.from <= blocks.from ? 'not_found' : 'pruned';
+}
+
+/** True if an endpoint shows a transaction with the account's signature that used its last number. Throws `NODE_UNAVAILABLE`. */
+export async function hasUsedLast(deps: Omit<HistoryDeps, 'opinions'>, address: string, account: Account): Promise<boolean> {
+  const { sequence, ledger } = account;
+  const ledgers = likelyLedgers(account, sequence, { from: 0n, to: ledger }, await deps.rpc.ask(questions.oldestLedger()));
+  if (ledgers === null) return false;
+  for (const first of ['head', 'another'] as const)
+    if (typeof (await scan(deps, address, sequence, ledgers, first)) === 'object') return true;
+  return false;
 }
 
 /** Returns the ledgers to search; null if the account does not record them or the node has dropped them. */
@@ -78,7 +108,7 @@ function likelyLedgers(
 }
 
 async function scan(
-  { rpc, networkId, secondReading }: HistoryDeps,
+  { rpc, networkId, secondReading }: Omit<HistoryDeps, 'opinions'>,
   address: string,
   sequence: bigint,
   { from, to }: BlockRange,

@@ -81,7 +81,8 @@ export const questions = {
     },
     asks: 'head',
     decides: 'a wait',
-    fallback: 'no head: nothing is decided until one is shown; without a header, the rules of the ledger before count',
+    fallback:
+      'no head: nothing is decided until one is shown; without a header, the rules of the ledger before count; a reserve that stops transactions is asked of three endpoints',
   }),
   oldestLedger: question({
     method: 'getHealth',
@@ -102,7 +103,7 @@ export const questions = {
     },
     asks: 'head',
     decides: 'a final state',
-    fallback: `${refusesAll}; a used number ends a fee bump, and a missing account disables a relayer, only if a second endpoint agrees`,
+    fallback: `${refusesAll}; what would stop transactions, or moves the number by more than one, is asked of three endpoints; a used number ends a fee bump, and a missing account disables a relayer, only if a second endpoint agrees`,
   }),
   memoRequired: question({
     method: 'getLedgerEntries',

@@ -13,6 +13,7 @@ import { firstFor } from '../rpc/endpoint-selector.js';
 import { createNodes } from '../rpc/nodes.js';
 import { createSecondReading } from '../rpc/second-reading.js';
 import { lockedOf, readAccount, whyPowerless } from './account.js';
+import { createAccountOpinions } from './account-opinions.js';
 import { accountOf } from './address.js';
 import { createAttemptOutcomes } from './attempt-outcomes.js';
 import { createBroadcaster } from './broadcast.js';
@@ -20,12 +21,13 @@ import { bumpFee } from './bump-fee.js';
 import { contentFromRequest } from './content.js';
 import { stellarDialect } from './dialect.js';
 import { type DraftDeps, draftAttempt } from './draft.js';
-import { findSenderTransaction, readSequenceAt } from './history.js';
+import { findSenderTransaction, hasUsedLast, readSequenceAt } from './history.js';
 import { createMarket } from './market.js';
 import { fillerOf } from './own-content.js';
 import { whyForbidden } from './policy.js';
 import { questions } from './questions.js';
 import { quoteAttempt } from './quote.js';
+import type { Account } from './read-entries.js';
 import { createReceiptReader, ledgerName, readTransactions, receiptFrom } from './receipts.js';
 import { receiversIn } from './receivers.js';
 import { failureOf, resultCodesOf } from './result-codes.js';
@@ -50,7 +52,13 @@ export function createStellarChain(options: RpcOptions<StellarNetwork>): Stellar
   const broadcaster = createBroadcaster(rpc, log, networkName);
   const secondReading = createSecondReading({ rpc, reader: createReceiptReader(rpc, networkId, clock), log, nowMs: clock.elapsedMs });
   const outcomes = createAttemptOutcomes({ rpc, secondReading, networkId, networkName, clock, log });
-  const drafting: DraftDeps = { rpc, market, network, networkId, broadcaster, clock, apart: createDenials(clock, apartForMs) };
+  const search = { rpc, networkId, secondReading };
+  const opinions = createAccountOpinions(rpc, memory, (address, account) => hasUsedLast(search, address, account));
+  const history = { ...search, opinions };
+  const apart = createDenials(clock, apartForMs);
+  const drafting: DraftDeps = { rpc, opinions, market, network, networkId, broadcaster, clock, apart };
+  const accountBy = (account: string, by?: 'several') =>
+    by === 'several' && !rpc.isAlone() ? opinions.several(account) : opinions.shown(account);
   const askTransaction = (hash: string) => rpc.ask(questions.transaction(hash, networkId, rpc.newestNumber()));
 
   return {
@@ -80,13 +88,15 @@ export function createStellarChain(options: RpcOptions<StellarNetwork>): Stellar
       const head = { number, hash: ledgerName(number), ...time };
       return endpoint === undefined ? head : { ...head, endpoint };
     },
-    balanceOf: async (account) => (await readAccount(rpc, account))?.balanceStroops ?? 0n,
-    async lockedOf(account) {
-      const known = await readAccount(rpc, account);
-      return known === null ? 0n : lockedOf(known, market.rules());
+    balanceOf: async (account, by) => (await accountBy(account, by))?.balanceStroops ?? 0n,
+    async lockedOf(account, by) {
+      const known = await accountBy(account, by);
+      if (known === null) return 0n;
+      return lockedOf(known, by === 'several' ? await opinions.rules(market.rules()) : market.rules());
     },
     async whyUnusable(account, from) {
-      const known = await readAccount(rpc, account, { first: from });
+      const isUsable = (shown: Account | null) => shown === null || whyPowerless(shown, []) === null;
+      const known = from === 'head' ? await opinions.read(account, isUsable) : await readAccount(rpc, account, { first: from });
       return known === null ? null : whyPowerless(known, []);
     },
     market: async () => null,
@@ -102,9 +112,12 @@ export function createStellarChain(options: RpcOptions<StellarNetwork>): Stellar
     sequence: {
       losesBlocks: false,
       // An account that does not exist has used no sequence number.
-      nextOf: async (account) => ((await readAccount(rpc, account))?.sequence ?? 0n) + 1n,
-      nextAt: (account, ledger, otherThan) => readSequenceAt(rpc, account, ledger, firstFor(otherThan)),
-      findSender: (account, sequence, blocks) => findSenderTransaction({ rpc, networkId, secondReading }, account, sequence, blocks),
+      async nextOf(account) {
+        const isNext = (shown: Account | null) => shown !== null && [0n, 1n].includes(opinions.stepsSince(account, shown.sequence) ?? -1n);
+        return ((await opinions.read(account, isNext))?.sequence ?? 0n) + 1n;
+      },
+      nextAt: (account, ledger, otherThan) => readSequenceAt(history, account, ledger, firstFor(otherThan)),
+      findSender: (account, sequence, blocks) => findSenderTransaction(history, account, sequence, blocks),
       async receipts(hashes) {
         const views = await readTransactions(rpc, networkId, { hashes, isRefuted: secondReading.isRefuted });
         const found = new Map<string, Receipt>();

@@ -44,14 +44,14 @@ export async function followNonce(lane: LaneContext, sequence: Sequence, head: H
 
 /**
  * A lane that never signed takes its first nonce from the chain: the lower of two answers, since a gap costs a self-transfer for each
- * nonce. If another endpoint is configured and does not answer, or has no state of this head, the nonce counts as an increase from 0 that
- * is to be confirmed. If no endpoint has that state, or another one does not show the account yet, the newest state is read again; a high
- * nonce that only one endpoint can have shown is to be confirmed too.
+ * nonce, unless several endpoints agree on the second one. If another endpoint is configured and does not answer, or has no state of this
+ * head, the nonce counts as an increase from 0 that is to be confirmed. If no endpoint has that state, or another one does not show the
+ * account yet, the newest state is read again; a high nonce that only one endpoint can have shown is to be confirmed too.
  */
 async function believeFirst(lane: LaneContext, sequence: Sequence, head: Head, seen: SeenNonce): Promise<void> {
   const another = await sequence.nextAt(lane.id.account, head.number, seen).catch(nullIfUnavailable);
   if (typeof another?.next === 'bigint') {
-    const first = min(another.next, seen.next);
+    const first = another.isOfSeveral === true ? another.next : min(another.next, seen.next);
     // The only endpoint confirms a high nonce by another question. On Stellar an account's numbers begin at that of its first ledger.
     const isAlone = sequence.losesBlocks && first > maxJump && another.endpoint !== undefined && another.endpoint === seen.endpoint;
     await believeUnpaid(lane, sequence, head, { ...seen, next: isAlone ? min(await sequence.nextOf(lane.id.account), first) : first });

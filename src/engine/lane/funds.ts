@@ -15,13 +15,14 @@ const rememberedForMs = 3_000;
 
 /** What the account of a lane can spend. Nodes are asked for it once per head. */
 export interface Funds {
-  /** Throws `NODE_UNAVAILABLE`. */
-  read(): Promise<Balance>;
+  /** `by`: see `Chain.balanceOf`. Throws `NODE_UNAVAILABLE`. */
+  read(by?: 'several'): Promise<Balance>;
   /**
    * Reads the part of the balance that is left for new attempts: everything in flight may cost its most, and the minimum balance must
-   * remain, or what the account cannot spend if that is more. `without`: what the attempts to replace may cost. Throws `NODE_UNAVAILABLE`.
+   * remain, or what the account cannot spend if that is more. If less than `needed` is left, several endpoints are asked. `without`: what
+   * the attempts to replace may cost. Throws `NODE_UNAVAILABLE`.
    */
-  readFree(without?: bigint): Promise<{ readonly balance: bigint; readonly free: bigint }>;
+  readFree(needed: bigint, without?: bigint): Promise<{ readonly balance: bigint; readonly free: bigint }>;
   /** Reports a balance below the required minimum once, and again only after the balance has recovered. */
   report(balance: bigint): Promise<void>;
   /** Something that nodes take long to draft will need the balance: until it is read, each newer head makes nodes be asked for it. */
@@ -38,19 +39,21 @@ export function createFunds({ id, deps, chain, relayer }: LaneInputs, transactio
   let isLow = false;
   let isExpected = false;
 
-  async function ask(): Promise<Balance> {
-    const [balance, locked] = await Promise.all([chain.balanceOf(id.account), chain.lockedOf(id.account)]);
+  async function ask(by?: 'several'): Promise<Balance> {
+    const [balance, locked] = await Promise.all([chain.balanceOf(id.account, by), chain.lockedOf(id.account, by)]);
     return { balance, locked };
   }
 
-  const read = (): Promise<Balance> => memory.recall('balance', ask);
+  const read = (by?: 'several'): Promise<Balance> => memory.recall(`balance by ${by ?? 'one'}`, () => ask(by));
 
   return {
     read,
-    async readFree(without = 0n) {
+    async readFree(needed, without = 0n) {
       isExpected = false;
-      const account = await read();
-      return { balance: account.balance, free: freeFunds(account, transactions.reserved() - without, relayer().policies) };
+      const freeOf = (account: Balance) => freeFunds(account, transactions.reserved() - without, relayer().policies);
+      const first = await read();
+      const account = freeOf(first) >= needed ? first : await read('several');
+      return { balance: account.balance, free: freeOf(account) };
     },
     async report(balance) {
       const now = relayer();

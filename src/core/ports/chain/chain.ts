@@ -55,14 +55,14 @@ export interface Chain extends RequestChain, LaneChain {
   head(): Promise<Head>;
   /**
    * In the network's smallest unit: wei, stroops, lamports. `several`: what most of three endpoints show, or the higher one of two. It is
-   * asked for before a low balance ends a transaction.
+   * asked for before a low balance stops or ends a transaction.
    */
   balanceOf(account: string, by?: 'several'): Promise<bigint>;
   /**
    * Returns the part of the balance that the account cannot spend, such as its reserve on Stellar; 0 on other networks, without calling a
    * node.
    */
-  lockedOf(account: string): Promise<bigint>;
+  lockedOf(account: string, by?: 'several'): Promise<bigint>;
   /**
    * Returns why nodes accept no transaction of the account: the relayer's key suffices for none, or the account cannot pay fees. Null: they
    * do, or the account does not exist. `another`: an endpoint other than that of the head, if there is one. Calls no node on EVM networks.

@@ -47,6 +47,8 @@ export interface NonceAnswer {
   readonly next: bigint | 'pruned' | 'absent';
   /** The endpoint that answered, as its place in the order of the weights. Absent: it is unknown, or several said so. */
   readonly endpoint?: number;
+  /** Several endpoints agree, or the chain proves it of one: it counts against what one endpoint shows. */
+  readonly isOfSeveral?: true;
 }
 
 /** Why no transaction is shown that used a nonce; see `Sequence.findSender`. */

@@ -1,5 +1,6 @@
 import { nullIfUnavailable } from '../../../core/errors/unavailable.js';
 import { isEscalationDue, notIncreasedReason } from '../../../core/fees/escalation.js';
+import type { Balance } from '../../../core/fees/funds.js';
 import { maxCost } from '../../../core/fees/price.js';
 import { type BumpReason, type Draft, isRefusal, type Refusal } from '../../../core/ports/chain/drafts.js';
 import type { Sequence } from '../../../core/ports/chain/slots.js';
@@ -95,9 +96,10 @@ async function bumpFees(lane: LaneContext, sequence: Sequence, lowest: Lowest | 
 
 /** True if the account can pay that much. An unknown balance keeps no slot occupied. */
 async function isWithinFunds(lane: LaneContext, { purpose }: Attempt, cost: bigint): Promise<boolean> {
-  const reading = lane.funds.read();
+  const suffices = ({ balance, locked }: Balance) => balance - locked >= cost;
+  const reading = lane.funds.read().then((shown) => (suffices(shown) ? shown : lane.funds.read('several')));
   const funds = await (purpose === 'content' ? reading : reading.catch(nullIfUnavailable));
-  return funds === null || funds.balance - funds.locked >= cost;
+  return funds === null || suffices(funds);
 }
 
 function first<T>(items: Iterable<T>, count: number): readonly T[] {

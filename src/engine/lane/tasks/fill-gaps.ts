@@ -1,6 +1,7 @@
 import { nullIfUnavailable } from '../../../core/errors/unavailable.js';
 import { isRefusal, type Refusal } from '../../../core/ports/chain/drafts.js';
 import type { Head } from '../../../core/ports/chain/head.js';
+import type { NonceAnswer } from '../../../core/ports/chain/outcomes.js';
 import type { Sequence } from '../../../core/ports/chain/slots.js';
 import { type Attempt, isFinal } from '../../../core/records/transaction.js';
 import { signed, slotTerms } from '../../../core/transaction/lifecycle.js';
@@ -109,19 +110,29 @@ export function createGapFiller(lane: LaneContext, sequence: Sequence): (head: H
       asked ??= sequence.nextAt(lane.id.account, head.number);
       return asked;
     };
+    let second: Promise<NonceAnswer | null> | null = null;
+    const nextByOther = () => {
+      second ??= sequence.nextAt(lane.id.account, head.number, lane.numbers.shownBy).catch(nullIfUnavailable);
+      return second;
+    };
+    /** Several endpoints agree that it is used, or the chain proves it. */
+    const isUsedBySeveral = async (nonce: bigint): Promise<boolean> => {
+      const { next, isOfSeveral } = (await nextByOther()) ?? {};
+      return isOfSeveral === true && typeof next === 'bigint' && next > nonce;
+    };
     for (const nonce of empty) {
       const { mined, versions } = await lane.deps.store.read.slot(lane.id, nonce);
       if (mined !== null) finals.push(mined);
       if (mined !== null || (await isUsed(lane, sequence, nonce, versions))) continue;
-      if (await isGap(head, nonce, nextAtHead)) gaps.push({ nonce, attempts: versions });
+      if ((await isGap(head, nonce, nextAtHead)) && !(await isUsedBySeveral(nonce))) gaps.push({ nonce, attempts: versions });
       unused += 1;
       if (unused > maxGaps) break;
     }
-    if (unused > maxGaps) {
+    if (unused > maxGaps && !(await isUsedBySeveral(lane.numbers.onChain))) {
       const { slot } = slotTerms({ content: sequence.fillerOf(lane.id.account) });
       const numbers = `its ${slot} for the account is ${lane.numbers.onChain - 1n}, but the service has signed transactions up to ${lane.numbers.signed - 1n}`;
       const sentence = `the chain was reset, or an RPC node is wrong: ${numbers}; nothing is sent until they agree`;
-      const another = (await sequence.nextAt(lane.id.account, head.number, lane.numbers.shownBy).catch(nullIfUnavailable))?.next;
+      const another = (await nextByOther())?.next;
       const shows = typeof another !== 'bigint' ? null : another > lane.numbers.onChain ? 'different' : 'same';
       await lane.doubts.note({ doubt: 'reset', head, sentence, another: shows });
     } else {

@@ -86,7 +86,7 @@ async function prepare(lane: LaneContext, pace: SigningPace, forbidden: Forbidde
     const isShort = outcomes.some(
       (outcome) => typeof outcome === 'object' && outcome !== null && isRefusal(outcome) && outcome.refused === 'insufficient_funds',
     );
-    if (isShort) await lane.funds.report((await lane.funds.read()).balance);
+    if (isShort) await lane.funds.report((await lane.funds.read('several')).balance);
     const affordable = drafted.length === 0 ? [] : await withinFunds(lane, forbidden, drafted);
     forbidden.endRound(again, affordable.length > 0);
     for (const one of affordable) if ('first' in one) await signFirst(lane, one, policies);
@@ -268,7 +268,7 @@ function forgetRejections({ transactions }: LaneContext, { transaction }: OpenTr
 
 /** Transactions that the balance pays for in addition to everything in flight, in order. The others wait. */
 async function withinFunds<D extends Drafted>(lane: LaneContext, forbidden: Forbidden, drafted: readonly D[]): Promise<readonly D[]> {
-  const funds = await lane.funds.readFree();
+  const funds = await lane.funds.readFree(drafted.reduce((sum, { draft }) => sum + maxCost(draft), 0n));
   await lane.funds.report(funds.balance);
   const unit = smallestUnits[lane.relayer().networkType];
   const { payable, unpayable } = splitByFunds(drafted, funds.free, ({ draft }) => maxCost(draft));

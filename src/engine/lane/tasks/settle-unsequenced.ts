@@ -205,7 +205,7 @@ export async function signAgain(lane: LaneContext, dead: readonly Dead[], head: 
     .toSorted((a, b) => (a.open.transaction.id < b.open.transaction.id ? -1 : 1));
   if (due.length === 0 || lane.loops.isStopped() || !isActive(lane.relayer())) return;
   const ofDead = dead.reduce((sum, { open }) => sum + highestCost(open), 0n);
-  const { free } = await lane.funds.readFree(ofDead);
+  const { free } = await lane.funds.readFree(ofDead, ofDead);
   // The price may have fallen since the earlier attempts: the oldest one is drafted regardless of their cost.
   const isPriced = (one: Dead) => one !== due[0] && one.open.transaction.queued === null;
   const candidates = await withinFunds(lane, due, free, (one) => (isPriced(one) ? highestCost(one.open) : 0n));

@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import { xdr } from '@stellar/stellar-sdk';
+import { type StellarRig, startStellarRig } from '../support/engine-rig.js';
+import type { RpcAnswer } from '../support/rpc-proxy.js';
+import { payment, stellarKey } from '../support/stellar.js';
+import { change } from '../support/stellar-xdr.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
+import { waitFor } from '../support/wait-for.js';
+
+const receiver = stellarKey().address;
+
+/** Changes the result of an honest node. */
+type Lie = (method: string, result: { entries?: { xdr: string }[]; headerXdr?: string }) => void;
+
+/** Changes the account that a node shows. */
+function showing(alter: (account: xdr.AccountEntry) => void): Lie {
+  return (method, result) => {
+    if (method !== 'getLedgerEntries') return;
+    for (const entry of result.entries ?? []) {
+      const data = xdr.LedgerEntryData.fromXdr(entry.xdr, 'base64');
+      if (data.type !== 'account') continue;
+      alter(data.account);
+      entry.xdr = data.toXdr('base64');
+    }
+  };
+}
+
+const lies = {
+  'a number that is too low': showing((account) => change(account, { seqNum: account.seqNum - 3n })),
+  'a number that is too high': showing((account) => change(account, { seqNum: account.seqNum + 5n })),
+  'a number that is far too high': showing((account) => change(account, { seqNum: account.seqNum + 1_000_000n })),
+  'an empty balance': showing((account) => change(account, { balance: 1n })),
+  'thresholds that the key does not reach': showing((account) =>
+    change(account, { thresholds: xdr.Thresholds.fromXdr(Buffer.from([1, 0, 5, 5])) }),
+  ),
+  'a key without weight': showing((account) => change(account, { thresholds: xdr.Thresholds.fromXdr(Buffer.from([0, 5, 5, 5])) })),
+  'many entries that need a reserve': showing((account) => change(account, { numSubEntries: 100_000 })),
+  'no account': (method, result) => {
+    if (method === 'getLedgerEntries') result.entries = [];
+  },
+  'a high reserve per entry': (method, result) => {
+    if (method !== 'getLatestLedger' || result.headerXdr === undefined) return;
+    const header = xdr.LedgerHeader.fromXdr(result.headerXdr, 'base64');
+    change(header, { baseReserve: 4_000_000_000 });
+    result.headerXdr = header.toXdr('base64');
+  },
+} satisfies Readonly<Record<string, Lie>>;
+
+const places = {
+  'the heaviest of three': { nodeCount: 3, liar: 0 },
+  'the second of three': { nodeCount: 3, liar: 1 },
+  'the heavier of two': { nodeCount: 2, liar: 0 },
+  'the lighter of two': { nodeCount: 2, liar: 1 },
+} as const;
+
+async function start(test: TestContext, place: (typeof places)[keyof typeof places], lie: Lie) {
+  let isLying = true;
+  const asked: string[] = [];
+  const rig = await startStellarRig({
+    folder: await temporaryFolder(),
+    accounts: { [receiver]: 10_000_000n },
+    hasOneClock: true,
+    nodeCount: place.nodeCount,
+    async answerOf(index, call, ask): Promise<RpcAnswer> {
+      const answer = await ask(call);
+      asked.push(call.method);
+      if (index === place.liar && isLying && answer !== null && 'result' in answer) lie(call.method, answer.result as Parameters<Lie>[1]);
+      return answer;
+    },
+  });
+  test.after(() => rig.stop());
+  const endLie = () => {
+    isLying = false;
+  };
+  return { rig, asked, endLie };
+}
+
+/** Closes ledgers, with the time between those of a public network, until the transaction has ended. Returns how many. */
+async function untilEnded(rig: StellarRig, id: string): Promise<number> {
+  for (let ledgers = 1; ; ledgers += 1) {
+    rig.clock.moveOn(5_000);
+    rig.node.ledger.pass(5);
+    rig.node.ledger.close();
+    const { sequence } = rig.node.ledger.latest();
+    await waitFor('the engine to see the ledger', () =>
+      (rig.engine.networks()[0]?.head?.number ?? 0n) >= BigInt(sequence) ? true : undefined,
+    );
+    const { status } = (await rig.view(id)).transaction;
+    if (status === 'confirmed') return ledgers;
+    assert.ok(ledgers < 60, `it is ${status} after ${ledgers} ledgers: ${(await rig.view(id)).transaction.statusReason}`);
+  }
+}
+
+describe('an account of which one endpoint lies', { concurrency: 4 }, () => {
+  for (const [where, place] of Object.entries(places)) {
+    for (const [what, lie] of Object.entries(lies)) {
+      it(`account: ${where} shows ${what}, and payments are confirmed`, async (test) => {
+        const { rig } = await start(test, place, lie);
+        for (const stroops of [1n, 2n]) {
+          const { transaction } = await rig.send({ operations: [payment(receiver, stroops)] });
+          await untilEnded(rig, transaction.id);
+        }
+        assert.equal(rig.node.ledger.latest().state.accounts.get(receiver)?.balanceStroops, 10_000_003n);
+        assert.equal(rig.directory.relayer(rig.relayer.id)?.disabledReason, null);
+      });
+    }
+  }
+
+  for (const [where, place] of Object.entries(places)) {
+    it(`account: after ${where} has shown one number after another, payments go on`, async (test) => {
+      let offset = -3n;
+      const lie = showing((account) => change(account, { seqNum: account.seqNum + offset }));
+      const { rig, endLie } = await start(test, place, lie);
+      const pay = async (stroops: bigint) => untilEnded(rig, (await rig.send({ operations: [payment(receiver, stroops)] })).transaction.id);
+      await pay(1n);
+      offset = 4n;
+      await pay(2n);
+      offset = -1n;
+      await pay(3n);
+      endLie();
+      assert.ok((await pay(4n)) <= 3);
+    });
+  }
+
+  it('account: while three endpoints agree, five payments ask for it at most twelve times each', async (test) => {
+    const { rig, asked } = await start(test, places['the heaviest of three'], () => undefined);
+    for (let payments = 1n; payments <= 5n; payments += 1n)
+      await untilEnded(rig, (await rig.send({ operations: [payment(receiver, payments)] })).transaction.id);
+    const count = asked.filter((method) => method === 'getLedgerEntries').length;
+    assert.ok(count <= 60, `${count}`);
+  });
+});
