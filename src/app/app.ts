@@ -46,7 +46,7 @@ import { createHostedKeys, operatorChoices } from './open-hosted-keys.js';
 import { openInstance } from './open-instance.js';
 import { createRecordEvents, openStorage, startHousekeeping } from './open-storage.js';
 import { createReconciler } from './reconcile.js';
-import { figuresOf, measureReadiness } from './shown-state.js';
+import { blockTimesOf, figuresOf, measureReadiness, problemsOf } from './shown-state.js';
 
 /** How long calls, webhook deliveries and node calls may go on during a shutdown; and after that, closing the database and the traces. */
 const shutdownLimits = { deadlineMs: 9_000, closingMs: 400 };
@@ -155,11 +155,7 @@ export async function startApp(
     });
     overview.start();
     onStop('work', () => overview.stop());
-    const readAccountAtNodes = createReadAccountAtNodes({
-      directory,
-      problemOf: (chain) => engine.networks().find((network) => network.chain === chain)?.problem ?? null,
-      ...time,
-    });
+    const readAccountAtNodes = createReadAccountAtNodes({ directory, problemOf: problemsOf(engine), ...time });
 
     // Deleting what is old.
     const ageClock = await startHousekeeping(context, { store, leases, sharing, agreedClock, headTimesMs });
@@ -189,6 +185,7 @@ export async function startApp(
         lanes: engine,
         database: sharing,
         readAccountAtNodes,
+        blockTimes: blockTimesOf(directory, engine),
         overview,
         overviewClock: time.clock,
         recordEvent: recording.recordEvent,

@@ -1,8 +1,11 @@
 import type { Readiness } from '../api/contract/readiness.js';
 import type { Overview } from '../core/overview/overview.js';
+import type { Chain } from '../core/ports/chain/chain.js';
+import { blockTimeMsOf } from '../core/ports/chain/head.js';
 import type { Directory } from '../core/ports/directory.js';
 import type { Store } from '../core/ports/store/store.js';
 import { isActive } from '../core/records/relayer.js';
+import type { BlockTimes } from '../core/rules/spend-ledger.js';
 import type { AuditHealth } from '../core/work/log.js';
 import type { createEngine } from '../engine/engine.js';
 import type { FigureSources } from '../observability/metrics/gauges.js';
@@ -15,6 +18,22 @@ import type { OpenedInstance } from './open-instance.js';
 const storeWorks = 'ok';
 
 type Engine = Pick<ReturnType<typeof createEngine>, 'lanes' | 'networks'>;
+
+/** Says why a chain cannot be used; null: it can. */
+export function problemsOf(engine: Pick<Engine, 'networks'>): (chain: Chain) => string | null {
+  return (chain) => engine.networks().find((network) => network.chain === chain)?.problem ?? null;
+}
+
+/** Shows the time of the newest block of each relayer's network, as this instance has seen it. */
+export function blockTimesOf(directory: Pick<Directory, 'relayer' | 'chainOf'>, engine: Pick<Engine, 'networks'>): BlockTimes {
+  return {
+    ofRelayer(id) {
+      const relayer = directory.relayer(id);
+      const chain = relayer && directory.chainOf(relayer);
+      return blockTimeMsOf(engine.networks().find((network) => network.chain === chain)?.head ?? null);
+    },
+  };
+}
 
 /** The parts whose state the gauges show. */
 export interface ShownParts {

@@ -125,6 +125,8 @@ describe('spending rules about signatures', () => {
     assert.deepEqual([far.status, far.headers.get('x-error-reason')], [403, 'POLICY_DENIED'], far.text);
     assert.match(far.body.error, /^message\.deadline must be at most 3600 s ahead/);
     for (const [name, data, id] of [
+      ['no deadline', dataOf(1, { deadline: 0 })],
+      ['a deadline that has passed', dataOf(1, { deadline: soon() - 660 })],
       ['for ever', dataOf(1, { deadline: (2n ** 256n - 1n).toString() })],
       ['another spender', dataOf(1, { spender: home.address })],
       ['another chain', dataOf(1, {}, { chainId: 137 })],
@@ -157,6 +159,9 @@ describe('spending rules about signatures', () => {
     ]);
     assert.equal((await sign(dataOf(1))).status, 403);
     assert.equal((await sign({ domain_separator: '11'.repeat(32), hash_struct_message: '22'.repeat(32) })).status, 403);
+    const bySister = await sign(dataOf(1), 'sister');
+    assert.deepEqual([bySister.status, bySister.headers.get('x-error-reason')], [403, 'POLICY_DENIED'], 'which has the same account');
+    assert.equal((await sign(dataOf(1, {}, { verifyingContract: spender }), 'sister')).status, 200);
     assert.equal((await pay(1)).status, 200, 'it is for no transaction');
     const other = await sign(dataOf(1, {}, { verifyingContract: spender }));
     assert.equal(other.status, 200, 'the policy signing decides about what no rule is for');

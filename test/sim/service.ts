@@ -28,6 +28,7 @@ import type { Database } from '../../src/storage/database/database.js';
 import { createSharedDatabase } from '../../src/storage/postgres/shared-database.js';
 import { BoundChange, step } from '../../src/storage/sql/bound-change.js';
 import { recordingRewind } from '../../src/storage/statements/rewinds.js';
+import { noBlockTimes } from '../support/block-times.js';
 import { noFiles } from '../support/no-files.js';
 import type { Random } from '../support/seeded-random.js';
 import type { SimDatabase } from './database.js';
@@ -302,7 +303,7 @@ export function startService(world: ServiceWorld): Service {
     journal: noJournal,
     clock,
     ids,
-    ledger: createSpendLedger({ store, clock: agreedClock, ids }),
+    ledger: createSpendLedger({ store, clock: agreedClock, blockTimes: noBlockTimes, ids }),
   };
   const leases = members === null || sharing === null ? createSoleLeases() : watched(members, sharing);
   const engine = createEngine({
@@ -348,7 +349,7 @@ export function startService(world: ServiceWorld): Service {
     engine,
     async usage(relayerId) {
       const relayer = directory.relayer(relayerId);
-      return relayer === undefined ? [] : spendUsage({ store, clock: agreedClock }, relayer);
+      return relayer === undefined ? [] : spendUsage({ store, clock: agreedClock, blockTimes: noBlockTimes }, relayer);
     },
     isReady: () => alive && ready,
     isHanging: () => arrived !== null,

@@ -34,6 +34,7 @@ import { createLocalSigner } from '../../src/signers/local/local-signer.js';
 import { openStore } from '../../src/storage/open-store.js';
 import type { Anvil } from './anvil.js';
 import { attemptsOf } from './attempts-of.js';
+import { noBlockTimes } from './block-times.js';
 import { evmNetwork, evmRelayer, wanted } from './evm.js';
 import { type RpcAnswer, type RpcProxy, type RpcProxyOptions, startRpcProxy } from './rpc-proxy.js';
 import { type SolanaKey, solanaKey, solanaRelayer, solanaRequest } from './solana.js';
@@ -146,7 +147,7 @@ async function startEngine({
   const shared = { store, directory, database, recordEvent, feed: createFeed(store.read), journal: noJournal, clock, ids: systemIds };
   const notes: (string | null)[] = [];
   const leases: Leases = { ...(await soleLeases()), note: (_kind, _key, note) => void notes.push(note) };
-  const ledger = createSpendLedger({ store, clock, ids: systemIds });
+  const ledger = createSpendLedger({ store, clock, blockTimes: noBlockTimes, ids: systemIds });
   const engine = createEngine({ ...shared, leases, timers: systemTimers, recordRelayerState, log: silentLog });
   await engine.start();
 

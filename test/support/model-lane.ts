@@ -14,6 +14,7 @@ import type { Clock, DurationClock } from '../../src/core/work/clock.js';
 import type { Log } from '../../src/core/work/log.js';
 import { systemTimers } from '../../src/core/work/timers.js';
 import { createLane, type Lane } from '../../src/engine/lane/lane.js';
+import { noBlockTimes } from './block-times.js';
 import { evmNetwork, evmPolicies } from './evm.js';
 import type { ModelChain } from './model-chain.js';
 import { mortalStore } from './mortal-store.js';
@@ -107,7 +108,7 @@ export async function startModelLane(
     journal: noJournal,
     clock,
     ids: createIds(clock),
-    ledger: createSpendLedger({ store: mortal.store, clock, ids: createIds(clock) }),
+    ledger: createSpendLedger({ store: mortal.store, clock, blockTimes: noBlockTimes, ids: createIds(clock) }),
   };
   let comesHead = false;
   const lane: Lane = createLane({

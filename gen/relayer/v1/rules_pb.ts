@@ -113,7 +113,7 @@ export type EvmRule = Message<"relayer.v1.EvmRule"> & {
 
   /**
    * The field of all these structs that has the second until which the signature is worth something, such as `deadline` or `validBefore`. Required with `typed_data`
-   * and limits: an amount counts from the signature until then, and for the length of the time more. It must be at most that length ahead. Only with `typed_data`.
+   * and limits: an amount counts from the signature until then, and for the length of the time more. It must be in the future, at most that length. Only with `typed_data`.
    *
    * @generated from field: optional string deadline_field = 13;
    */

@@ -1,6 +1,7 @@
 import { FunctionFragment, type ParamType } from 'ethers/abi';
 import { DomainError, invalidField } from '../../core/errors/errors.js';
 import type { EvmCallRequest } from '../../core/records/evm.js';
+import { integerSizes } from '../../core/rules/function-signature.js';
 import { shownName } from '../../core/text/safe-text.js';
 import { JsonError, jsonFromText } from '../../json/json-reader.js';
 import { type JsonValue, plainJsonOf } from '../../json/json-value.js';
@@ -21,8 +22,7 @@ export const nameSyntax = /^[A-Za-z_$][\w$]*$/;
 /** All that a signature can contain; it keeps hostile texts from the parser. */
 const signatureSyntax = /^[\w$ ,()[\]]+$/;
 /** The types that are neither arrays nor structs. */
-export const leafTypes =
-  /^(?:address|bool|string|bytes(?:[1-9]|[12]\d|3[0-2])?|u?int(?:8|16|24|32|40|48|56|64|72|80|88|96|1[0-9][024568]|2[0-5][024568]))$/;
+export const leafTypes = new RegExp(`^(?:address|bool|string|bytes(?:[1-9]|[12]\\d|3[0-2])?|u?int(?:${integerSizes}))$`);
 
 /**
  * Returns the function that a caller names: a signature, which may also choose one of an ABI, or a name that the ABI has once. `path` leads

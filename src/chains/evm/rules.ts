@@ -83,13 +83,20 @@ export function judge(rules: readonly EvmRule[], content: Judged, asker: Judging
 }
 
 /**
- * Returns what rules say about typed data; null: none of them is for it. A rule that denies is also for what it cannot read: hashes, or a
- * struct with structs or arrays. A rule that allows is only for the network's own contracts.
+ * Returns what rules say about typed data; null: none of them is for it. A rule that denies is also for what it cannot read: hashes, a
+ * struct with structs or arrays, a domain without a chain or a contract. A rule that allows is only for the network's own contracts.
+ *
+ * A rule that denies calls of any function stops the rules after it, also if it has no structs. Alone it leaves typed data to the policy
+ * `signing`.
  */
 export function judgeTypedData(rules: readonly EvmRule[], data: TypedData, chainId: bigint, asker: Judging): Judgement | null {
   const all = compiledOf(rules).ofTypedData;
   const { read = null } = data;
-  const decision = decide(all, { asker, field: 'message' }, (one) => typedConditions(one, read, chainId));
+  const decided = (some: readonly CompiledRule[]) =>
+    decide(some, { asker, field: 'message' }, (one) => typedConditions(one, read, chainId));
+  const first = decided(all);
+  const isAboutCalls = first.verdict === 'deny' && all.some(({ rule, structs }) => rule.id === first.ruleId && structs.length === 0);
+  const decision = isAboutCalls ? decided(all.filter(({ rule, structs }) => rule.effect === 'deny' && structs.length > 0)) : first;
   if (decision.verdict === 'deny') return decision.ruleId === null ? null : decision;
   const { by } = decision;
   const { id, deadlineField } = by.rule;
@@ -119,9 +126,13 @@ function typedConditions(one: CompiledRule, read: ReadTypedData | null, chainId:
   const { rule, structs } = one;
   if (read === null) return [{ about: 'typed data', field: 'message', match: 'unknown' }];
   const call = signedCall(read);
-  const isOwn = read.chainId === chainId && read.verifyingContract !== null && rule.to?.includes(read.verifyingContract) === true;
+  const domain = [
+    { about: 'chain', field: 'domain', match: fieldMatch(read.chainId, (named) => named === chainId) },
+    { about: 'verifying contract', field: 'domain', match: fieldMatch(read.verifyingContract, (named) => one.to?.has(named) !== false) },
+  ];
+  if (structs.length === 0) return domain;
   return [
-    { about: 'verifying contract', field: 'domain', match: matchIf(isOwn) },
+    ...domain,
     { about: 'struct', field: 'types', match: matchIf(structs.some(({ selector }) => selector === read.struct)) },
     ...one.conditions.map((condition): Condition => {
       return { about: 'arguments', field: 'message', match: argumentMatch(condition, one, call) };
@@ -130,6 +141,11 @@ function typedConditions(one: CompiledRule, read: ReadTypedData | null, chainId:
       return { about: 'amount', field: 'message', match: amountOf(limit, call, one) === null ? 'unknown' : 'yes', bound: 'limits it' };
     }),
   ];
+}
+
+/** Some tokens name no chain or no contract, and count nevertheless. */
+function fieldMatch<T>(named: T | null, isFit: (named: T) => boolean): Match {
+  return named === null ? 'unknown' : matchIf(isFit(named));
 }
 
 /** A field of a struct that a rule is for, which has a name. */
@@ -285,7 +301,8 @@ function within(value: bigint, cut: (value: bigint) => bigint): bigint | null {
 function rulesFrom(rules: readonly EvmRule[]): CompiledRules {
   const all = rules.map(compile);
   const ofCalls = all.filter(({ rule }) => rule.typedData === null || rule.functions !== null);
-  return { ofCalls, ofTypedData: all.filter(({ structs }) => structs.length > 0) };
+  const deniesAll = ({ effect, functions, typedData }: EvmRule): boolean => effect === 'deny' && functions === null && typedData === null;
+  return { ofCalls, ofTypedData: all.filter(({ rule, structs }) => structs.length > 0 || deniesAll(rule)) };
 }
 
 function compiledOf(rules: readonly EvmRule[]): CompiledRules {

@@ -21,8 +21,9 @@ const maxLength = 1_024;
 const maxDepth = 8;
 const maxWords = 4_096;
 
+/** The bits of integers, as a part of a regular expression. */
+export const integerSizes = Array.from({ length: 32 }, (_, index) => 8 * (index + 1)).join('|');
 /** Types whose value is one word. */
-const integerSizes = Array.from({ length: 32 }, (_, index) => 8 * (index + 1)).join('|');
 const wordType = new RegExp(`^(?:address|bool|bytes(?:[1-9]|[12]\\d|3[0-2])|u?int(?:${integerSizes})?)$`);
 const nameSyntax = /^[A-Za-z_$][\w$]*$/;
 

@@ -164,7 +164,7 @@ function structsOf(at: string, { typedData }: EvmRule): { readonly signatures: S
 /** A signature moves something at any time until its deadline, so a limit must know it. */
 function problemsOfTypedData(
   at: string,
-  { effect, to, typedData, deadlineField, limits }: EvmRule,
+  { effect, to, functions, typedData, deadlineField, limits }: EvmRule,
   structs: Signatures,
 ): readonly FieldProblem[] {
   const deadline = `${at}.deadline_field`;
@@ -172,6 +172,9 @@ function problemsOfTypedData(
   const field = `${at}.typed_data`;
   if (effect === 'approve') return [{ field, description: 'cannot be in a rule that asks for approvals: signatures are not approved' }];
   if (to === null) return [{ field: `${at}.to`, description: 'is required with typed_data: the verifying contracts' }];
+  const both = typedData.findIndex((text) => functions?.includes(text) === true);
+  // A condition names one of them by its text.
+  if (both >= 0) return [{ field: `${field}[${both}]`, description: 'is in functions, too; it must be in a rule of its own' }];
   if (limits.length > 0 && !limits.some(({ asset }) => typeof asset === 'object'))
     return [{ field, description: 'needs a limit of a token in the rule, or none: other limits count no signature' }];
   if (deadlineField === null)

@@ -6,7 +6,7 @@ import type { Ids } from '../records/ids.js';
 import type { Spend } from '../records/judgement.js';
 import type { Clock } from '../work/clock.js';
 import { decideAgain } from '../work/decide-again.js';
-import { emptyWindow, grant, reserve, withoutFuture } from './spend-window.js';
+import { emptyWindow, grant, reserve, type WindowTimes, withoutFuture } from './spend-window.js';
 
 /*
  * Reserves what transactions spend in the commit that accepts them, so that no number of callers, instances or retries passes a limit.
@@ -63,16 +63,23 @@ interface Refused {
   readonly nowMs: number;
 }
 
+/** The times of the newest blocks, in milliseconds since the epoch. */
+export interface BlockTimes {
+  /** The time on the network of this relayer; null: none was seen yet. */
+  ofRelayer(relayerId: string): number | null;
+}
+
 /** The dependencies of the ledger. */
 export interface SpendLedgerDeps {
   readonly store: StoreFor<SpendingReads, SpendingChanges>;
   /** The time that all instances agree on: a clock that is ahead would end windows too early. */
   readonly clock: Pick<Clock, 'nowMs'>;
+  readonly blockTimes: BlockTimes;
   readonly ids: Pick<Ids, 'random'>;
 }
 
 /** Creates a ledger that holds no window. */
-export function createSpendLedger({ store, clock, ids }: SpendLedgerDeps): SpendLedger {
+export function createSpendLedger({ store, clock, blockTimes, ids }: SpendLedgerDeps): SpendLedger {
   const held = new Map<string, HeldWindow>();
   const keyOf = (relayerId: string, name: string): string => `${relayerId}/${name}`;
 
@@ -88,7 +95,8 @@ export function createSpendLedger({ store, clock, ids }: SpendLedgerDeps): Spend
 
   /** The windows after these spends; or the first window that has no room for its spends together. Null: one of them must be read. */
   function counted(relayerId: string, spends: readonly Spend[], windows: ReadonlyMap<string, CountedWindow>): Counted | Refused | null {
-    const nowMs = clock.nowMs();
+    const times: WindowTimes = { nowMs: clock.nowMs(), blockMs: blockTimes.ofRelayer(relayerId) };
+    const { nowMs } = times;
     const totals = new Map<string, Spend>();
     for (const spend of spends) {
       const amount = (totals.get(spend.window)?.amount ?? 0n) + spend.amount;
@@ -103,8 +111,8 @@ export function createSpendLedger({ store, clock, ids }: SpendLedgerDeps): Spend
       const { amount, until } = total;
       const found =
         until === undefined
-          ? reserve(before.window, total.limit, amount, nowMs)
-          : grant(before.window, total.limit, { amount, untilMs: until.ms }, nowMs);
+          ? reserve(before.window, total.limit, amount, times)
+          : grant(before.window, total.limit, { amount, untilMs: until.ms }, times);
       if (found.window === null) return { refused: total, left: found.left, roomAtMs: found.roomAtMs, nowMs };
       after.set(total.window, { ...before, window: found.window });
     }
@@ -193,12 +201,18 @@ export function createSpendLedger({ store, clock, ids }: SpendLedgerDeps): Spend
   };
 }
 
-/** Throws `forbidden` POLICY_DENIED for a signature that can move something for longer than the window of a limit. */
+/**
+ * Throws `forbidden` POLICY_DENIED for a signature that can move something for longer than the window of a limit. For some contracts a
+ * deadline in the past, such as 0, is none, and for others it counts as long as their block is older.
+ */
 function requireNear(relayerId: string, { window, limit, until }: Spend, nowMs: number): void {
-  if (until === undefined || until.ms <= nowMs + limit.windowMs) return;
+  if (until === undefined || (until.ms > nowMs && until.ms <= nowMs + limit.windowMs)) return;
   const { field } = until;
   const [ruleId = ''] = window.split(' ');
-  const description = `must be at most ${limit.windowMs / 1_000} s ahead, the length of a limit of the rule ${ruleId}: the signature counts until then`;
+  const description =
+    until.ms <= nowMs
+      ? 'must be in the future: some contracts take a deadline in the past, such as 0, for none'
+      : `must be at most ${limit.windowMs / 1_000} s ahead, the length of a limit of the rule ${ruleId}: the signature counts until then`;
   throw new DomainError('forbidden', 'POLICY_DENIED', `${field} ${description}`, {
     fields: [{ field, description }],
     metadata: { relayer_id: relayerId, rule_id: ruleId },

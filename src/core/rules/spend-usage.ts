@@ -2,6 +2,7 @@ import type { SpendingReads } from '../ports/store/spending.js';
 import { type Asker, type CountedLimit, type Spend, windowOf } from '../records/judgement.js';
 import type { Relayer } from '../records/relayer.js';
 import type { Clock } from '../work/clock.js';
+import type { BlockTimes } from './spend-ledger.js';
 import { emptyWindow, openAt, usedAt } from './spend-window.js';
 
 /** What a limit has left. */
@@ -27,6 +28,7 @@ export interface SpendUsageDeps {
   readonly store: { readonly read: Pick<SpendingReads, 'allSpendWindows'> };
   /** The time that all instances agree on. */
   readonly clock: Pick<Clock, 'nowMs'>;
+  readonly blockTimes: BlockTimes;
 }
 
 /** Returns what each limit of a relayer's rules has left: of a limit for each API key, one for each key that it has counted. */
@@ -61,15 +63,15 @@ export async function usageOfSpends(
   );
 }
 
-async function readUsage({ store, clock }: SpendUsageDeps, relayerId: string) {
+async function readUsage({ store, clock, blockTimes }: SpendUsageDeps, relayerId: string) {
   const stored = await store.read.allSpendWindows(relayerId);
-  const nowMs = clock.nowMs();
+  const times = { nowMs: clock.nowMs(), blockMs: blockTimes.ofRelayer(relayerId) };
   const usageOf = (ruleId: string, limit: CountedLimit, apiKeyId: string | null): LimitUsage => {
     const name = windowOf(ruleId, limit, { apiKeyId });
     const window = stored.find((one) => one.name === name)?.window ?? emptyWindow(limit.windowMs);
-    const total = usedAt(window, nowMs);
+    const total = usedAt(window, times);
     const left = limit.amount > total ? limit.amount - total : 0n;
-    const reserved = openAt(window, nowMs);
+    const reserved = openAt(window, times);
     return { ruleId, limit, apiKeyId, used: total - reserved, reserved, left };
   };
   return { stored, usageOf };

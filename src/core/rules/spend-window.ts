@@ -7,7 +7,8 @@ import type { Bucket, SpendWindow } from '../records/spending-rule.js';
  * so that a window costs the same with any number of spends: an amount counts up to a sixtieth longer than the window, never shorter.
  *
  * What a signature can move, it may move at any time until its deadline, and the service does not see it. It counts from the signature on
- * as what will be spent at the deadline.
+ * as what will be spent at the deadline. A contract compares the deadline with the time of the block, which is behind the clocks while the
+ * network stands still or catches up.
  */
 
 const bucketsInWindow = 60;
@@ -16,6 +17,14 @@ const bucketsInWindow = 60;
 export interface WindowLimit {
   readonly amount: bigint;
   readonly windowMs: number;
+}
+
+/** The times by which amounts leave a window. */
+export interface WindowTimes {
+  /** By the clock that all instances agree on. */
+  readonly nowMs: number;
+  /** Of the newest block of the network; null: none was seen yet, so what signatures can move does not leave. */
+  readonly blockMs: number | null;
 }
 
 /** A window with another amount in it; or that it has no room. */
@@ -38,20 +47,20 @@ export function emptyWindow(windowMs: number): SpendWindow {
 }
 
 /** Returns how much of a limit is used at a time. */
-export function usedAt(window: SpendWindow, nowMs: number): bigint {
-  return window.open + sumOf(counting(window, nowMs)) + sumOf(grantedAt(window, nowMs));
+export function usedAt(window: SpendWindow, times: WindowTimes): bigint {
+  return window.open + sumOf(counting(window, times.nowMs)) + sumOf(grantedAt(window, times));
 }
 
 /** Returns what signatures can still move. */
-export function openAt(window: SpendWindow, nowMs: number): bigint {
-  const present = Math.floor(nowMs / bucketMsOf(window));
-  return window.open + sumOf(grantedAt(window, nowMs).filter(({ index }) => index >= present));
+export function openAt(window: SpendWindow, times: WindowTimes): bigint {
+  const present = Math.floor(signedNowMs(times) / bucketMsOf(window));
+  return window.open + sumOf(grantedAt(window, times).filter(({ index }) => index >= present));
 }
 
 /** Adds an amount to a window if the limit allows it. */
-export function reserve(window: SpendWindow, limit: WindowLimit, amount: bigint, nowMs: number): Reservation {
-  const counted = current(window, nowMs);
-  return noRoom(counted, limit, amount, nowMs) ?? { window: { ...counted, open: counted.open + amount } };
+export function reserve(window: SpendWindow, limit: WindowLimit, amount: bigint, times: WindowTimes): Reservation {
+  const counted = current(window, times);
+  return noRoom(counted, limit, amount, times) ?? { window: { ...counted, open: counted.open + amount } };
 }
 
 /** Adds what a signature can move until then, which is at most the window's length ahead. */
@@ -59,12 +68,12 @@ export function grant(
   window: SpendWindow,
   limit: WindowLimit,
   { amount, untilMs }: { readonly amount: bigint; readonly untilMs: number },
-  nowMs: number,
+  times: WindowTimes,
 ): Reservation {
-  const counted = current(window, nowMs);
-  const refused = noRoom(counted, limit, amount, nowMs);
+  const counted = current(window, times);
+  const refused = noRoom(counted, limit, amount, times);
   if (refused !== null || amount === 0n) return refused ?? { window: counted };
-  const index = Math.floor(Math.max(untilMs, nowMs) / bucketMsOf(window));
+  const index = Math.floor(Math.max(untilMs, times.nowMs) / bucketMsOf(window));
   const before = counted.granted ?? [];
   const same = before.find((bucket) => bucket.index === index);
   const others = before.filter((bucket) => bucket !== same);
@@ -73,20 +82,20 @@ export function grant(
 }
 
 /** The window without what counts no more. */
-function current(window: SpendWindow, nowMs: number): SpendWindow {
+function current(window: SpendWindow, times: WindowTimes): SpendWindow {
   const { granted: _, ...rest } = window;
-  const granted = grantedAt(window, nowMs);
-  return { ...rest, spent: counting(window, nowMs), ...(granted.length === 0 ? {} : { granted }) };
+  const granted = grantedAt(window, times);
+  return { ...rest, spent: counting(window, times.nowMs), ...(granted.length === 0 ? {} : { granted }) };
 }
 
 /** Null: a window, in which everything counts, has room for the amount. */
-function noRoom(window: SpendWindow, limit: WindowLimit, amount: bigint, nowMs: number): NoRoom | null {
+function noRoom(window: SpendWindow, limit: WindowLimit, amount: bigint, times: WindowTimes): NoRoom | null {
   const used = window.open + sumOf(window.spent) + sumOf(window.granted ?? []);
   if (used + amount <= limit.amount) return null;
   const left = limit.amount > used ? limit.amount - used : 0n;
   if (amount > limit.amount) return { window: null, left, roomAtMs: null };
-  const freedAtMs = freedAt(window, used + amount - limit.amount, nowMs);
-  return { window: null, left, roomAtMs: freedAtMs ?? nowMs + bucketMsOf(window) };
+  const freedAtMs = freedAt(window, used + amount - limit.amount, times);
+  return { window: null, left, roomAtMs: freedAtMs ?? times.nowMs + bucketMsOf(window) };
 }
 
 /** Removes an amount that was reserved and is not spent. */
@@ -120,9 +129,15 @@ function counting(window: SpendWindow, nowMs: number): readonly Bucket[] {
   return withoutFuture(window, nowMs).spent.filter((bucket) => leavesAtMs(bucket, window, nowMs) > nowMs);
 }
 
+/** The time of the next block is not earlier than this, also if clocks are ahead of it. */
+function signedNowMs({ nowMs, blockMs }: WindowTimes): number {
+  return blockMs === null ? 0 : Math.min(nowMs, blockMs);
+}
+
 /** A clock that is behind forgets nothing: what counts leaves at its own time. */
-function grantedAt(window: SpendWindow, nowMs: number): readonly Bucket[] {
-  return (window.granted ?? []).filter((bucket) => leavesAtMs(bucket, window, nowMs) > nowMs);
+function grantedAt(window: SpendWindow, times: WindowTimes): readonly Bucket[] {
+  const signedNow = signedNowMs(times);
+  return (window.granted ?? []).filter((bucket) => leavesAtMs(bucket, window, signedNow) > signedNow);
 }
 
 /**
@@ -143,11 +158,15 @@ export function withoutFuture(window: SpendWindow, nowMs: number): SpendWindow {
 }
 
 /** Returns when so much of what was spent will have left the window; null: there is not so much. */
-function freedAt(window: SpendWindow, needed: bigint, nowMs: number): number | null {
+function freedAt(window: SpendWindow, needed: bigint, times: WindowTimes): number | null {
   let freed = 0n;
-  const leaving = [...window.spent, ...(window.granted ?? [])].map(({ amount, ...bucket }) => {
-    return { amount, atMs: leavesAtMs({ amount, ...bucket }, window, nowMs) };
-  });
+  const { nowMs, blockMs } = times;
+  const leavingAt = (buckets: readonly Bucket[], byMs: number, notBeforeMs = 0) =>
+    buckets.map((bucket) => ({ amount: bucket.amount, atMs: Math.max(notBeforeMs, leavesAtMs(bucket, window, byMs) + nowMs - byMs) }));
+  const granted = window.granted ?? [];
+  // Until a block is seen, it is worth looking again.
+  const signed = blockMs === null ? leavingAt(granted, nowMs, nowMs + bucketMsOf(window)) : leavingAt(granted, signedNowMs(times));
+  const leaving = [...leavingAt(window.spent, nowMs), ...signed];
   for (const { amount, atMs } of leaving.sort((a, b) => a.atMs - b.atMs)) {
     freed += amount;
     if (freed >= needed) return atMs;

@@ -6,7 +6,7 @@ import type { TransactionReads } from '../ports/store/transactions.js';
 import type { Asker, NeededApproval } from '../records/judgement.js';
 import { type Relayer, requireActive } from '../records/relayer.js';
 import { type RequireSigningDeps, requireSigning, type WantedSignature } from '../rules/signing-rules.js';
-import { type LimitUsage, usageOfSpends } from '../rules/spend-usage.js';
+import { type LimitUsage, type SpendUsageDeps, usageOfSpends } from '../rules/spend-usage.js';
 import { type AllowedSignature, allowedSignature } from '../rules/typed-data-rules.js';
 import type { Allowed } from './allowed-content.js';
 import { type CallRefusal, refusalsBy, type SendRefusalDeps, sendRefusals } from './call-refusals.js';
@@ -33,7 +33,7 @@ export interface PolicyCheck {
 }
 
 /** The dependencies of the checks. */
-export interface PolicyCheckDeps extends SendRefusalDeps {
+export interface PolicyCheckDeps extends SendRefusalDeps, Pick<SpendUsageDeps, 'blockTimes'> {
   readonly store: {
     readonly read: AttemptReads & Pick<SpendingReads, 'allSpendWindows' | 'reservation'> & TransactionReads;
   };

@@ -1,4 +1,4 @@
-import { type Kysely, type Selectable, sql } from 'kysely';
+import { expressionBuilder, type Kysely, type Selectable, sql } from 'kysely';
 import type { AttemptChanges, AttemptReads } from '../../core/ports/store/attempts.js';
 import { type Attempt, finalStatuses } from '../../core/records/transaction.js';
 import { BoundChange, guarded } from '../sql/bound-change.js';
@@ -50,6 +50,23 @@ interface SlotQuery {
   readonly nonce: string;
 }
 
+/**
+ * False while the database lacks commits that it had answered: one of them may have been the same payment, or have counted against the same
+ * limit. Nor, after a failover, is it true before each instance whose commits waited for no standby has returned: it may pay and sign with
+ * the earlier primary.
+ */
+export function isSigningAllowed(db: Kysely<Schema>) {
+  const rewound = db.selectFrom('database_ids').select('number').where('rewound_at_ms', 'is not', null);
+  const unreturned = db
+    .selectFrom('instances')
+    .select('number')
+    .where('number', '>', sql.lit(1))
+    .where('is_synchronous', '=', sql.lit(0))
+    .where('timeline', '<', newestTimeline(db));
+  const { not, exists, and } = expressionBuilder<Schema, never>();
+  return and([not(exists(rewound)), not(exists(unreturned))]);
+}
+
 /** Statements on attempts. */
 export function attemptStatements(db: Kysely<Schema>) {
   /** The attempts of a slot, each beside its transaction if the transaction still uses the slot. */
@@ -62,18 +79,8 @@ export function attemptStatements(db: Kysely<Schema>) {
       .where('attempts.nonce', '=', values.nonce)
       .whereRef('transactions.nonce', '=', 'attempts.nonce');
 
-  const unreturned = db
-    .selectFrom('instances')
-    .select('number')
-    .where('number', '>', sql.lit(1))
-    .where('is_synchronous', '=', sql.lit(0))
-    .where('timeline', '<', newestTimeline(db));
-
   return {
-    /**
-     * Affects no row while the database lacks commits that it had answered: one of them may have been the same payment. Nor, after a
-     * failover, before each instance whose commits waited for no standby has returned: it may pay with the earlier primary.
-     */
+    /** Affects no row while nothing may be signed: see `isSigningAllowed`. */
     insert: statement<AttemptRow, never>('attempts_insert', (values) =>
       db
         .insertInto('attempts')
@@ -81,8 +88,7 @@ export function attemptStatements(db: Kysely<Schema>) {
         .expression(
           db
             .selectNoFrom(attemptColumns.map((column) => sql`cast(${values[column]} as ${sql.raw(typeOf(column))})`.as(column)))
-            .where(({ not, exists }) => not(exists(db.selectFrom('database_ids').select('number').where('rewound_at_ms', 'is not', null))))
-            .where(({ not, exists }) => not(exists(unreturned))),
+            .where(isSigningAllowed(db)),
         ),
     ),
 

@@ -6,6 +6,7 @@ import { BoundChange, guarded } from '../sql/bound-change.js';
 import { exactJson } from '../sql/record-mapping.js';
 import type { Schema, SpendReservationTable, SpendWindowTable, TransactionTable } from '../sql/schema.js';
 import { numbered, paddedToPowerOfTwo, perCount, pick, type Query, statement } from '../sql/statement.js';
+import { isSigningAllowed } from './attempts.js';
 
 type Row = Selectable<SpendWindowTable>;
 
@@ -30,6 +31,16 @@ export function spendingStatements(db: Kysely<Schema>) {
         .where('relayer_id', '=', values.relayer_id)
         .where('name', '=', values.name)
         .where('version', '=', values.before),
+    ),
+
+    /** Changes nothing. Affects no row while nothing may be signed: see `isSigningAllowed`. */
+    touchToSign: statement<Pick<Row, 'relayer_id' | 'name'>, never>('spend_windows_touch_to_sign', (values) =>
+      db
+        .updateTable('spend_windows')
+        .set(({ ref }) => ({ version: ref('version') }))
+        .where('relayer_id', '=', values.relayer_id)
+        .where('name', '=', values.name)
+        .where(isSigningAllowed(db)),
     ),
 
     byNames: perCount((count) =>
@@ -144,6 +155,9 @@ export function spendingChanges(statements: Statements): SpendingChanges {
       };
       const step = before === null ? guarded(statements.insert, row) : guarded(statements.update, { ...row, before });
       return new BoundChange('storeSpendWindow', [step]);
+    },
+    requireSigningAllowed(relayerId, name) {
+      return new BoundChange('requireSigningAllowed', [guarded(statements.touchToSign, { relayer_id: relayerId, name })]);
     },
     insertReservation(transactionId, reserved) {
       const row = { transaction_id: transactionId, reserved: reservedText(reserved) };

@@ -139,8 +139,45 @@ describe('rules about typed data', () => {
       assert.equal(denied?.verdict === 'deny' && denied.ruleId, 'never');
     }
     assert.equal(judged([deny], typed('Order(uint256 id)', { id: 1 })), null, 'another struct');
+    for (const domain of [
+      { chainId: null },
+      { verifyingContract: null },
+      { chainId: null, verifyingContract: null, salt: `0x${'ab'.repeat(32)}` },
+    ]) {
+      const unnamed = typed(permit, { owner, spender, value: 1, nonce: 0, deadline }, { domain });
+      const denied = judged([deny, rule], unnamed);
+      assert.equal(denied?.verdict === 'deny' && denied.ruleId, 'never', JSON.stringify(domain));
+      assert.equal(judged([rule], unnamed), null, 'and one that allows is for none of them');
+    }
+    const elsewhere = typed(
+      permit,
+      { owner, spender, value: 1, nonce: 0, deadline },
+      { domain: { chainId: null, verifyingContract: spender } },
+    );
+    assert.equal(judged([deny], elsewhere), null, 'what is certainly of another contract');
     const keyed: EvmRule = { ...rule, apiKeyIds: ['other'] };
     assert.equal(judged([keyed], permitOf(1)), null, 'another key');
+  });
+
+  it('a rule that denies any call stops the rules after it, and no rule that denies', () => {
+    const all: EvmRule = { ...rule, id: 'stop', effect: 'deny', to: null, limits: [], typedData: null, deadlineField: null };
+    const never: EvmRule = { ...rule, id: 'never', effect: 'deny', limits: [], deadlineField: null };
+    const hashes: TypedData = { domainSeparator: '00'.repeat(32), hashStructMessage: '00'.repeat(32) };
+    const stopping = [all, { ...all, to: [token] }, { ...all, apiKeyIds: [asker.apiKeyId] }];
+    for (const stop of stopping) {
+      assert.equal(judged([stop, rule], permitOf(1)), null, 'the policy signing decides');
+      assert.equal(judged([rule, stop], permitOf(1))?.verdict, 'allow', 'it comes later');
+      for (const data of [permitOf(1), hashes]) {
+        const denied = judged([stop, never], data);
+        assert.equal(denied?.verdict === 'deny' && denied.ruleId, 'never');
+      }
+    }
+    for (const stop of [
+      { ...all, to: [spender] },
+      { ...all, apiKeyIds: ['other'] },
+      { ...all, functions: [transfer] },
+    ])
+      assert.equal(judged([stop, rule], permitOf(1))?.verdict, 'allow', 'it is for other calls');
   });
 
   it('what a rule cannot hold is refused, naming the field', () => {
@@ -160,6 +197,7 @@ describe('rules about typed data', () => {
       [{ deadlineField: 'until' }, /deadline_field is until, but Permit.* has no parameter with the name until/],
       [{ deadlineField: 'owner' }, /deadline_field must be an unsigned integer; .* has the type address/],
       [{ typedData: null, limits: [] }, /deadline_field needs typed_data/],
+      [{ functions: [transfer, permit] }, /typed_data\[0\] is in functions, too/],
       [{ limits: [{ asset: 'native', amount: 1n, windowMs: 60_000, per: 'relayer' }] }, /typed_data needs a limit of a token/],
       [
         { limits: [{ asset: { token, parameter: { name: 'amount' } }, amount: 1n, windowMs: 60_000, per: 'relayer' }] },

@@ -89,6 +89,17 @@ describe('typed data', () => {
     );
   });
 
+  it('typed data: integers have a multiple of 8 bits, up to 256', () => {
+    for (const base of ['int', 'uint'])
+      for (let bits = 1; bits <= 300; bits += 1)
+        for (const brackets of ['', '[]']) {
+          const isType = bits % 8 === 0 && bits <= 256;
+          const request = inMessage(`${base}${bits}${brackets}`, brackets === '' ? 1 : [1]);
+          if (isType) hashed(request);
+          else assert.match(problemsOf(request).join(), /^types\.T\[0\]\.type is u?int/);
+        }
+  });
+
   it('typed data: structs that the message does not have change nothing', () => {
     const types = { ...mail.types, Other: [{ name: 'x', type: 'uint8' }], Loop: [{ name: 'again', type: 'Loop[]' }] };
     assert.deepEqual(hashed({ ...mail, types, primaryType: 'Mail' }), hashed(mail));

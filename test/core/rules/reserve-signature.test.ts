@@ -8,6 +8,7 @@ import type { SpendLimit } from '../../../src/core/records/spending-rule.js';
 import { createSpendLedger } from '../../../src/core/rules/spend-ledger.js';
 import { reserveSignature } from '../../../src/core/rules/typed-data-rules.js';
 import { openStore } from '../../../src/storage/open-store.js';
+import { noBlockTimes } from '../../support/block-times.js';
 import { silentLog } from '../../support/stored-samples.js';
 import { temporaryFolder } from '../../support/temporary-folder.js';
 
@@ -30,7 +31,7 @@ describe('the reservation of a signature', () => {
     it(`a hold that begins ${when}`, async (test) => {
       const { store } = await openStore(`sqlite:${join(await temporaryFolder(), 'relayer.db')}`, { log: silentLog });
       test.after(() => store.close());
-      const ledger = createSpendLedger({ store, clock: { nowMs: () => nowMs }, ids: systemIds });
+      const ledger = createSpendLedger({ store, clock: { nowMs: () => nowMs }, blockTimes: noBlockTimes, ids: systemIds });
       const looks = [...holds];
       const ownHold = () => (looks.shift() === true ? 'the database lacks commits' : null);
       const reserved = reserveSignature({ ledger, store, database: { ownHold } }, 'r1', { ruleId: 'permits', spends: [spend] });
@@ -40,9 +41,21 @@ describe('the reservation of a signature', () => {
       assert.deepEqual(looks, [], 'each look was made');
     });
 
-  it('what counts against no limit is signed during a hold, too', async () => {
-    const unused = () => assert.fail('it reserves nothing');
-    const deps = { ledger: { withReserved: unused }, store: { commit: unused }, database: { ownHold: () => 'held' } };
-    await reserveSignature(deps, 'r1', { ruleId: null, spends: [] });
+  it('a hold that only the database knows', async (test) => {
+    const { store } = await openStore(`sqlite:${join(await temporaryFolder(), 'relayer.db')}`, { log: silentLog });
+    test.after(() => store.close());
+    const ledger = createSpendLedger({ store, clock: { nowMs: () => nowMs }, blockTimes: noBlockTimes, ids: systemIds });
+    const reserve = () =>
+      reserveSignature({ ledger, store, database: { ownHold: () => null } }, 'r1', { ruleId: 'permits', spends: [spend] });
+    await store.commit([store.change.recordRewind('another instance has found it', '')]);
+    await assert.rejects(reserve(), SigningHeldError);
+    assert.deepEqual(await store.read.spendWindows('r1', [spend.window]), []);
+  });
+
+  it('what counts against no limit is signed during a hold, too', async (test) => {
+    const { store } = await openStore(`sqlite:${join(await temporaryFolder(), 'relayer.db')}`, { log: silentLog });
+    test.after(() => store.close());
+    const ledger = { withReserved: () => assert.fail('it reserves nothing') };
+    await reserveSignature({ ledger, store, database: { ownHold: () => 'held' } }, 'r1', { ruleId: null, spends: [] });
   });
 });

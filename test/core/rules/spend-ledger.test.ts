@@ -9,6 +9,7 @@ import type { SpendLimit } from '../../../src/core/records/spending-rule.js';
 import { createSpendLedger, type ReservedCommit } from '../../../src/core/rules/spend-ledger.js';
 import { emptyWindow, spend as spendOf, usedAt } from '../../../src/core/rules/spend-window.js';
 import { openStore } from '../../../src/storage/open-store.js';
+import { noBlockTimes } from '../../support/block-times.js';
 import { createRandom } from '../../support/seeded-random.js';
 import { silentLog } from '../../support/stored-samples.js';
 import { temporaryFolder } from '../../support/temporary-folder.js';
@@ -26,7 +27,10 @@ async function openLedgers(test: TestContext) {
   return {
     store,
     time,
-    ledgers: [createSpendLedger({ store, clock, ids: systemIds }), createSpendLedger({ store, clock, ids: systemIds })] as const,
+    ledgers: [
+      createSpendLedger({ store, clock, blockTimes: noBlockTimes, ids: systemIds }),
+      createSpendLedger({ store, clock, blockTimes: noBlockTimes, ids: systemIds }),
+    ] as const,
   };
 }
 
@@ -67,7 +71,7 @@ describe('the ledger of limits', () => {
     assert.equal(stored.length, 2);
     const [used = 0n, usedDaily = 0n] = [hourly, daily].map((limit) => {
       const found = stored.find(({ name }) => name === aSpend(0n, limit).window);
-      return found === undefined ? 0n : usedAt(found.window, nowMs);
+      return found === undefined ? 0n : usedAt(found.window, { nowMs, blockMs: null });
     });
     const answered = results.reduce((sum, one) => (one.status === 'fulfilled' ? sum + one.value : sum), 0n);
     const refused = results.filter((one) => one.status === 'rejected' && one.reason instanceof DomainError);
@@ -102,7 +106,7 @@ describe('the ledger of limits', () => {
     fail();
     await Promise.all([failed, second]);
     const [stored] = await store.read.spendWindows('r1', [aSpend(0n, limit).window]);
-    assert.equal(stored && usedAt(stored.window, nowMs), 200n);
+    assert.equal(stored && usedAt(stored.window, { nowMs, blockMs: null }), 200n);
   });
 
   it('a quote that begins while the last commit is under way counts what that has stored', async (test) => {
@@ -124,7 +128,12 @@ describe('the ledger of limits', () => {
       }
       return found;
     };
-    const ledger = createSpendLedger({ store: { ...store, read: { ...store.read, spendWindows } }, clock, ids: systemIds });
+    const ledger = createSpendLedger({
+      store: { ...store, read: { ...store.read, spendWindows } },
+      clock,
+      blockTimes: noBlockTimes,
+      ids: systemIds,
+    });
     let hasBegun = false;
     const first = ledger.withReserved('r1', [[aSpend(900n, limit)]], async ({ changes }) => {
       hasBegun = true;
@@ -222,7 +231,7 @@ describe('the ledger of limits', () => {
       'transactions[2].value needs 201 (native) together with the other transactions; the rule payouts allows 1000 in 3600 s, of which 200 are left',
     );
     const [two] = await store.read.spendWindows('r2', [aSpend(0n, limit).window]);
-    assert.equal(two && usedAt(two.window, time.nowMs), 800n);
+    assert.equal(two && usedAt(two.window, { nowMs: time.nowMs, blockMs: null }), 800n);
     await ledger.withReserved('r3', [[aSpend(1_000n, limit)]], ({ changes }) => store.commit(changes));
   });
 });

@@ -1,18 +1,27 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import type { SpendWindow } from '../../../src/core/records/spending-rule.js';
 import {
   emptyWindow,
-  grant,
-  openAt,
+  grant as grantAt,
+  openAt as openWith,
   release,
-  reserve,
+  reserve as reserveAt,
   spend,
-  usedAt,
+  usedAt as usedWith,
   type WindowLimit,
   withoutFuture,
 } from '../../../src/core/rules/spend-window.js';
 import { runs } from '../../support/runs.js';
+
+/* The network is up to date with the clocks, but where a test says otherwise. */
+const at = (nowMs: number) => ({ nowMs, blockMs: nowMs });
+const usedAt = (window: SpendWindow, nowMs: number) => usedWith(window, at(nowMs));
+const openAt = (window: SpendWindow, nowMs: number) => openWith(window, at(nowMs));
+const reserve = (window: SpendWindow, limit: WindowLimit, amount: bigint, nowMs: number) => reserveAt(window, limit, amount, at(nowMs));
+const grant = (window: SpendWindow, limit: WindowLimit, granted: { readonly amount: bigint; readonly untilMs: number }, nowMs: number) =>
+  grantAt(window, limit, granted, at(nowMs));
 
 /**
  * What happens to a window: time passes, an amount is wanted, a transaction ends, or something is signed. `paidAt`: when it was paid, from
@@ -133,6 +142,21 @@ describe('the window of a limit', () => {
     const spent = spend(reserve(window, limit, 3n, 0).window ?? assert.fail(), 3n, 1_000);
     assert.equal(usedAt(spent, 31_000), 10n, 'a transaction that ends changes nothing of it');
     assert.equal(usedAt(withoutFuture(spent, 500), 31_000), 10n, 'nor does a clock');
+  });
+
+  it('what was signed leaves by the time of blocks: while the network stands still, it can be used later', () => {
+    const limit = { amount: 10n, windowMs: 60_000 };
+    const window = grant(emptyWindow(60_000), limit, { amount: 7n, untilMs: 30_500 }, 0).window ?? assert.fail();
+    for (const blockMs of [null, 0, 30_999]) {
+      const times = { nowMs: 1_000_000, blockMs };
+      assert.deepEqual([openWith(window, times), usedWith(window, times)], [7n, 7n], String(blockMs));
+      const refused = reserveAt(window, limit, 4n, times);
+      assert.ok(refused.window === null && (refused.roomAtMs ?? 0) > 1_000_000, String(blockMs));
+    }
+    const after = { nowMs: 1_000_000, blockMs: 31_000 };
+    assert.deepEqual([openWith(window, after), usedWith(window, after)], [0n, 7n]);
+    assert.equal(usedWith(window, { nowMs: 1_000_000, blockMs: 91_000 }), 0n);
+    assert.equal(usedWith(window, { nowMs: 90_999, blockMs: 1_000_000 }), 7n, 'nor earlier than by the clocks');
   });
 
   it('a clock that was set back forgets nothing, whichever of its times was right', () => {

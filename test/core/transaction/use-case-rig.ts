@@ -21,6 +21,7 @@ import { noJournal } from '../../../src/core/transaction/journal.js';
 import type { SendDeps } from '../../../src/core/transaction/send-transaction.js';
 import { transactionChanges } from '../../../src/core/transaction/transaction-changes.js';
 import { openStore } from '../../../src/storage/open-store.js';
+import { noBlockTimes } from '../../support/block-times.js';
 import { evmContent, evmRelayer } from '../../support/evm.js';
 import { anAttempt, anEvent, aTransaction, next, sampleLane, silentLog } from '../../support/stored-samples.js';
 import { temporaryFolder } from '../../support/temporary-folder.js';
@@ -105,7 +106,7 @@ export async function useCaseRig(answers: ChainAnswers = {}): Promise<UseCaseRig
 
   const deps = {
     store,
-    ledger: createSpendLedger({ store, clock: { nowMs: () => nowMs }, ids: systemIds }),
+    ledger: createSpendLedger({ store, clock: { nowMs: () => nowMs }, blockTimes: noBlockTimes, ids: systemIds }),
     feed,
     journal: noJournal,
     database: soleDatabase,

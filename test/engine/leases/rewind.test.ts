@@ -3,10 +3,16 @@ import { after, before, describe, it, type TestContext } from 'node:test';
 import { type OpenedInstance, openInstance } from '../../../src/app/open-instance.js';
 import { SigningHeldError } from '../../../src/core/ports/database-state.js';
 import { ConflictError, StoreAwayError } from '../../../src/core/ports/store/change.js';
+import { systemIds } from '../../../src/core/records/ids.js';
+import { windowOf } from '../../../src/core/records/judgement.js';
+import { createSpendLedger } from '../../../src/core/rules/spend-ledger.js';
+import { reserveSignature } from '../../../src/core/rules/typed-data-rules.js';
 import type { Ended } from '../../../src/core/transaction/end-waiting.js';
+import { systemClock } from '../../../src/core/work/clock.js';
 import type { Log } from '../../../src/core/work/log.js';
 import { openStore } from '../../../src/storage/open-store.js';
 import { restore } from '../../../src/storage/restore.js';
+import { noBlockTimes } from '../../support/block-times.js';
 import { noFiles } from '../../support/no-files.js';
 import { startPostgres, type TestPostgres } from '../../support/postgres.js';
 import { runSql, startPostgresPair } from '../../support/postgres-pair.js';
@@ -206,11 +212,21 @@ it('after a failover nothing is signed before each instance whose commits waited
   const a = await join(test, databaseUrl);
   await a.insert('one');
   const attempt = () => a.store.commit([a.store.change.insertAttempt(anAttempt({ transactionId: 'one' }))]);
+  const ledger = createSpendLedger({ store: a.store, clock: systemClock, blockTimes: noBlockTimes, ids: systemIds });
+  const limit = { asset: 'native', amount: 10n, windowMs: 3_600_000, per: 'relayer' } as const;
+  const window = windowOf('permits', limit, { apiKeyId: 'k' });
+  const sign = () => {
+    const until = { ms: Date.now() + 60_000, field: 'message.deadline' };
+    const spends = [{ field: 'message.value', window, limit, amount: 7n, until }];
+    return reserveSignature({ ledger, store: a.store, database: a.sharing }, 'r1', { ruleId: 'permits', spends });
+  };
   const [now] = await runSql<{ timeline: number }>(databaseUrl, timelineOf);
   await leaveGone(databaseUrl, (now?.timeline ?? 1) - 1, false);
   // Before the next look, too.
   await assert.rejects(attempt());
+  await assert.rejects(sign(), SigningHeldError);
   assert.deepEqual(await runSql(databaseUrl, 'select hash from attempts'), []);
+  assert.deepEqual(await runSql(databaseUrl, 'select name from spend_windows'), []);
   const hold =
     /^the database failed over, and instance 77 \(process 1 on host gone\), which may still work with the earlier server, has not returned/;
   await waitFor('it to say so', async () => (hold.test(a.sharing.hold() ?? '') ? true : undefined));
@@ -219,6 +235,7 @@ it('after a failover nothing is signed before each instance whose commits waited
   await runSql(databaseUrl, 'update instances set timeline = timeline + 1 where number = 77');
   await waitFor('it to work again', async () => (a.isWorking() ? true : undefined));
   await attempt();
+  await sign();
   assert.equal(a.sharing.rewind(), null);
 });
 

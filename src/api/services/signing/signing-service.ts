@@ -26,7 +26,7 @@ function answerOf(context: HandlerContext, { digest, signature }: SignedDigest) 
 export interface SigningServiceDeps extends ReserveSignatureDeps {
   readonly directory: Directory;
   readonly keccak256: Keccak256;
-  readonly store: StoreFor<unknown, Pick<LaneChanges, 'noteCallerSignature'>>;
+  readonly store: ReserveSignatureDeps['store'] & StoreFor<unknown, Pick<LaneChanges, 'noteCallerSignature'>>;
 }
 
 /** Implements `relayer.v1.SigningService`. */

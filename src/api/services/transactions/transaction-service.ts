@@ -46,15 +46,16 @@ import {
 } from './transaction.js';
 import { createWaits, createWatch } from './wait.js';
 
-export type TransactionServiceDeps = SendDeps & {
-  readonly store: SpendLedgerDeps['store'] & { readonly read: WatchDeps['read'] & TransactionListReads };
-  readonly keys: Pick<KeyRing, 'find'>;
-  readonly keccak256: Keccak256;
-  /** How long a watch may be silent. */
-  readonly watchHeartbeatMs: number;
-  /** Aborts when the service begins to stop, which ends all waits. */
-  readonly shutdownSignal: AbortSignal;
-};
+export type TransactionServiceDeps = SendDeps &
+  Pick<SpendLedgerDeps, 'blockTimes'> & {
+    readonly store: SpendLedgerDeps['store'] & { readonly read: WatchDeps['read'] & TransactionListReads };
+    readonly keys: Pick<KeyRing, 'find'>;
+    readonly keccak256: Keccak256;
+    /** How long a watch may be silent. */
+    readonly watchHeartbeatMs: number;
+    /** Aborts when the service begins to stop, which ends all waits. */
+    readonly shutdownSignal: AbortSignal;
+  };
 
 type ListRequest = ListTransactionsRequest | FindTransactionsRequest;
 

@@ -56,6 +56,11 @@ export interface EndedReservation {
 export interface SpendingChanges {
   /** Stores a window; fails unless the stored one has the version `before`; null: unless none is stored. */
   storeSpendWindow(next: StoredSpendWindow, before: string | null): Change;
+  /**
+   * Fails while the database lacks commits that it had answered, and after a failover until each instance whose last commits may be lost
+   * has returned: a window may lack what was signed. For a window that the same commit stores before it.
+   */
+  requireSigningAllowed(relayerId: string, name: string): Change;
   /** Stores what a transaction has reserved, of which nothing is stored yet. */
   insertReservation(transactionId: string, reserved: Reservation): Change;
   /** Stores what a transaction has reserved; fails unless `before` is stored. */
