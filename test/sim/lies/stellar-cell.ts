@@ -36,6 +36,7 @@ export async function createStellarCell({ story, time, clock, log, database, ord
     ledger,
     orders,
     relayers: [{ relayerId: relayer.id, account: key.address }],
+    isMarketContested: subject.question === 'recentBids' && story.roles.filter((role) => role === 'honest').length < 2,
     elapsedMs: time.elapsedMs,
   });
   const nodes = story.roles.map((_, index) =>
