@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { xdr } from '@stellar/stellar-sdk';
+import type { TransactionStatus } from '../../src/core/records/transaction.js';
 import { type StellarRig, startStellarRig } from '../support/engine-rig.js';
 import type { RpcAnswer } from '../support/rpc-proxy.js';
 import { payment, stellarKey } from '../support/stellar.js';
@@ -54,8 +55,9 @@ const places = {
   'the lighter of two': { nodeCount: 2, liar: 1 },
 } as const;
 
-async function start(test: TestContext, place: (typeof places)[keyof typeof places], lie: Lie) {
+async function start(test: TestContext, place: (typeof places)[keyof typeof places], lie: Lie, areOthersDown = false) {
   let isLying = true;
+  let isAlone = areOthersDown;
   const asked: string[] = [];
   const rig = await startStellarRig({
     folder: await temporaryFolder(),
@@ -63,6 +65,7 @@ async function start(test: TestContext, place: (typeof places)[keyof typeof plac
     hasOneClock: true,
     nodeCount: place.nodeCount,
     async answerOf(index, call, ask): Promise<RpcAnswer> {
+      if (isAlone && index !== place.liar) return null;
       const answer = await ask(call);
       asked.push(call.method);
       if (index === place.liar && isLying && answer !== null && 'result' in answer) lie(call.method, answer.result as Parameters<Lie>[1]);
@@ -73,22 +76,28 @@ async function start(test: TestContext, place: (typeof places)[keyof typeof plac
   const endLie = () => {
     isLying = false;
   };
-  return { rig, asked, endLie };
+  const endOutage = () => {
+    isAlone = false;
+  };
+  return { rig, asked, endLie, endOutage };
 }
 
-/** Closes ledgers, with the time between those of a public network, until the transaction has ended. Returns how many. */
-async function untilEnded(rig: StellarRig, id: string): Promise<number> {
+/** Closes a ledger, with the time between those of a public network. */
+async function close({ clock, node, engine }: StellarRig): Promise<void> {
+  clock.moveOn(5_000);
+  node.ledger.pass(5);
+  node.ledger.close();
+  const { sequence } = node.ledger.latest();
+  await waitFor('the engine to see the ledger', () => ((engine.networks()[0]?.head?.number ?? 0n) >= BigInt(sequence) ? true : undefined));
+}
+
+/** Closes ledgers until the transaction has this status. Returns how many. */
+async function untilEnded(rig: StellarRig, id: string, wanted: TransactionStatus = 'confirmed', most = 60): Promise<number> {
   for (let ledgers = 1; ; ledgers += 1) {
-    rig.clock.moveOn(5_000);
-    rig.node.ledger.pass(5);
-    rig.node.ledger.close();
-    const { sequence } = rig.node.ledger.latest();
-    await waitFor('the engine to see the ledger', () =>
-      (rig.engine.networks()[0]?.head?.number ?? 0n) >= BigInt(sequence) ? true : undefined,
-    );
-    const { status } = (await rig.view(id)).transaction;
-    if (status === 'confirmed') return ledgers;
-    assert.ok(ledgers < 60, `it is ${status} after ${ledgers} ledgers: ${(await rig.view(id)).transaction.statusReason}`);
+    await close(rig);
+    const { status, statusReason } = (await rig.view(id)).transaction;
+    if (status === wanted) return ledgers;
+    assert.ok(ledgers < most, `it is ${status} after ${ledgers} ledgers: ${statusReason}`);
   }
 }
 
@@ -122,6 +131,16 @@ describe('an account of which one endpoint lies', { concurrency: 4 }, () => {
       assert.ok((await pay(4n)) <= 3);
     });
   }
+
+  it('account: what was signed with a low number by the word of the only endpoint in reach delays no other one, and ends', async (test) => {
+    const { rig, endOutage } = await start(test, places['the heaviest of three'], lies['a number that is too low'], true);
+    const { id } = (await rig.send({ operations: [payment(receiver, 1n)] })).transaction;
+    await untilEnded(rig, id, 'sent');
+    endOutage();
+    await untilEnded(rig, (await rig.send({ operations: [payment(receiver, 2n)] })).transaction.id);
+    await untilEnded(rig, id, 'failed', 200);
+    assert.equal((await rig.view(id)).transaction.failureReason, 'unresolvable');
+  });
 
   it('account: while three endpoints agree, five payments ask for it at most twelve times each', async (test) => {
     const { rig, asked } = await start(test, places['the heaviest of three'], () => undefined);
