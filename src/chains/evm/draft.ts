@@ -6,12 +6,12 @@ import type { EvmContent, EvmDraft } from '../../core/records/evm.js';
 import type { EvmNetwork } from '../../core/records/network.js';
 import { onNetwork } from '../../core/records/on-network.js';
 import type { First } from '../rpc/endpoint-selector.js';
+import { inUse } from '../rpc/second-word.js';
 import { costsOf, withPublishingFee } from './attempt-costs.js';
 import { whyForbidden } from './content.js';
 import {
   type EstimateDeps,
   estimateFor,
-  inUse,
   isTransfer,
   marginOver,
   plainTransferGas,
@@ -106,7 +106,7 @@ function balanceKey(account: string): string {
 
 /** Reads the balance: of three endpoints what most show. */
 async function readBalance(deps: DraftDeps, account: string): Promise<bigint> {
-  return inUse(deps) < 3 ? deps.rpc.ask(questions.balance(account), { shared: true }) : balanceBySeveral(deps, account);
+  return inUse(deps.rpc) < 3 ? deps.rpc.ask(questions.balance(account), { shared: true }) : balanceBySeveral(deps, account);
 }
 
 /** Reads the balance at three endpoints at once: what most show, or the higher one of two. Throws `NODE_UNAVAILABLE`. */
@@ -128,7 +128,7 @@ async function fundsRefusal(
   const neededWei = costWei + mustRemainWei;
   const first = await balance;
   if (first >= neededWei) return null;
-  const bySeveral = async () => (inUse(deps) < 3 ? max(first, await balanceBySeveral(deps, account)) : first);
+  const bySeveral = async () => (inUse(deps.rpc) < 3 ? max(first, await balanceBySeveral(deps, account)) : first);
   const balanceWei = await deps.memory.recall(`${balanceKey(account)} by several`, bySeveral);
   if (balanceWei >= neededWei) return null;
   const rest = mustRemainWei === 0n ? '' : `, and ${mustRemainWei} wei must remain`;

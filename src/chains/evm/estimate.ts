@@ -7,6 +7,7 @@ import type { BlockMemory } from '../../core/work/block-memory.js';
 import type { First } from '../rpc/endpoint-selector.js';
 import { isNear } from '../rpc/judged-twice.js';
 import type { Rpc } from '../rpc/rpc.js';
+import { inUse } from '../rpc/second-word.js';
 import { estimateGas, maxTransactionGas, readTransactionLimit } from './gas.js';
 import type { Market } from './market.js';
 import { median } from './median.js';
@@ -77,11 +78,6 @@ export async function roomFor({ rpc }: Pick<EstimateDeps, 'rpc'>, shown: bigint 
   return limits.length < 3 ? shown : median(limits);
 }
 
-/** The number of endpoints that are in use. */
-export function inUse({ rpc }: Pick<EstimateDeps, 'rpc'>): number {
-  return rpc.endpoints().filter(({ state }) => state === 'in_use').length;
-}
-
 async function asked({ rpc }: EstimateDeps, question: SimulatedCall, block: string, first: First): Promise<Estimated> {
   const answeredBy = new Set<number>();
   const estimate = await estimateGas(rpc, question, block, { first, answeredBy });
@@ -96,13 +92,13 @@ async function asked({ rpc }: EstimateDeps, question: SimulatedCall, block: stri
 async function estimateTwice(deps: EstimateDeps, question: SimulatedCall): Promise<Estimated> {
   const [atHead, other, shownLimit] = await Promise.all([
     asked(deps, question, deps.headBlock(), 'head'),
-    inUse(deps) > 1 ? asked(deps, question, deps.headBlock(), 'another').catch(nullIfUnavailable) : null,
+    inUse(deps.rpc) > 1 ? asked(deps, question, deps.headBlock(), 'another').catch(nullIfUnavailable) : null,
     deps.market.blockGasLimit(),
   ]);
   if (other === null) return atHead;
   const ask = async (): Promise<Estimated | null> => {
     const first = { otherThan: new Set([...atHead.answeredBy, ...other.answeredBy]) };
-    return inUse(deps) > 2 ? asked(deps, question, deps.headBlock(), first).catch(nullIfUnavailable) : null;
+    return inUse(deps.rpc) > 2 ? asked(deps, question, deps.headBlock(), first).catch(nullIfUnavailable) : null;
   };
   if (atHead.least === null || other.least === null) return runsForMost(atHead, other, ask);
   const [lower, higher] = atHead.least < other.least ? [atHead, other] : [other, atHead];
@@ -146,7 +142,7 @@ function isMore(one: Estimated, other: Estimated): boolean {
 async function estimateOnPool(deps: EstimateDeps, question: SimulatedCall): Promise<Estimated> {
   const [atHead, other] = await Promise.all([
     asked(deps, question, 'pending', 'head'),
-    inUse(deps) > 1 ? asked(deps, question, 'pending', 'another') : null,
+    inUse(deps.rpc) > 1 ? asked(deps, question, 'pending', 'another') : null,
   ]);
   if (other === null || atHead.least === null) return atHead;
   return other.least === null || isMore(other, atHead) ? other : atHead;
