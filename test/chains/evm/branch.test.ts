@@ -59,4 +59,28 @@ describe('branch of blocks', () => {
     await branch.reach(head - maxDepth);
     assert.equal(Math.max(...asked), Number(maxDepth));
   });
+
+  it('branch: lanes that ask the same at once share one read, and one that failed is not remembered', async () => {
+    let isDown = true;
+    let reads = 0;
+    const rpc: Pick<Rpc, 'batch' | 'wrongHeads' | 'isSingle'> = {
+      wrongHeads: () => 0,
+      isSingle: () => true,
+      async batch<T>(calls: readonly RpcCall<T>[]) {
+        reads += 1;
+        if (isDown) throw new Error('no node');
+        return calls.map(({ params }): Answered<T> => ({ result: linked(BigInt(String(Object(params)[0]))) as T, by: 0 }));
+      },
+    };
+    const branch = createBranch(rpc as Rpc);
+    await branch.take(linked(100n));
+    await Promise.all([1, 2, 3].map(() => assert.rejects(branch.reach(95n), /no node/)));
+    assert.equal(reads, 1);
+    isDown = false;
+    assert.deepEqual(await Promise.all([branch.reach(95n), branch.reach(95n)]), [true, true]);
+    const all = reads;
+    assert.deepEqual([branch.hashAt(95n), branch.hashAt(94n)], [hashOf(95n), undefined]);
+    assert.equal(await branch.reach(97n), true);
+    assert.equal(reads, all, 'what is known is not read again');
+  });
 });

@@ -97,6 +97,22 @@ describe('call data', () => {
     );
   });
 
+  it('call: an ABI must be a list of objects or texts, down to the parameters', () => {
+    for (const [abi, field, description] of [
+      [5, 'call.abi', /must be /],
+      [[5], 'call.abi[0]', /must be /],
+      [[null], 'call.abi[0]', /must be /],
+      [[{ type: 'function', name: 'g', inputs: 5 }], 'call.abi[0].inputs', /^must be an array$/],
+      [[{ type: 'function', name: 'g', inputs: [null] }], 'call.abi[0].inputs[0]', /^must be an object$/],
+      [[{ type: 'function', name: 'g', inputs: ['uint256'] }], 'call.abi[0].inputs[0]', /^must be an object$/],
+      [[{ type: 'function', name: 'g', inputs: [{ type: 5 }] }], 'call.abi[0].inputs[0].type', /^must be the name of a type$/],
+    ] as const) {
+      const [first] = problemsOf(() => encoded('g', [1], abi));
+      assert.equal(first?.field, field, JSON.stringify(abi));
+      assert.match(first?.description ?? '', description);
+    }
+  });
+
   const mistakes: readonly [args: unknown, field: string, words: RegExp, signature?: string][] = [
     [[account], 'call.args', /must have 2 values: address to, \(uint8 mode, uint64 deadline\) order; it has 1/],
     [[account, { mode: 1 }], 'call.args[1].deadline', /is required, a uint64/],

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { isStatePruned } from '../../../src/chains/evm/dialect.js';
+import { evmDialect, isStatePruned } from '../../../src/chains/evm/dialect.js';
+import { codesAmong } from '../../support/error-codes.js';
 
 describe('pruned state', () => {
   it('pruned state: is recognized in the errors of each node', () => {
@@ -32,4 +33,16 @@ describe('pruned state', () => {
       assert.ok(!isStatePruned(text), text);
     }
   });
+});
+
+it('the dialect of EVM nodes: these codes are about the node, and data is found in any text', () => {
+  const { isAboutNode, dataFrom, identity } = evmDialect(31337n);
+  assert.deepEqual(codesAmong(isAboutNode), [-32603, -32601, -32005, -32002]);
+  assert.ok(isAboutNode(-32000, 'missing trie node 1b2c'));
+  assert.equal(dataFrom('Reverted 0x08C379A0 by it'), '0x08c379a0');
+  for (const none of [null, 7, 'nothing', {}]) assert.equal(dataFrom(none), null);
+  assert.deepEqual(
+    [identity?.name, identity?.expected, identity?.shown('0x7a69'), identity?.shown('moon')],
+    ['chain ID', '31337', '31337', 'moon'],
+  );
 });

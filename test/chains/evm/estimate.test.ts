@@ -112,6 +112,24 @@ describe('gas estimate', () => {
     });
   }
 
+  it('gas estimate: a network that takes one parameter is asked with two once, and with one from then on', async (test) => {
+    const parameters: number[] = [];
+    const node = await startFakeNode(test, (request) =>
+      answering(request, ({ method, params }) => {
+        if (method === 'eth_chainId') return null;
+        parameters.push(params.length);
+        return params.length > 1 ? words('too many arguments, want at most 1', -32602) : '0xea60';
+      }),
+    );
+    const network = evmNetwork();
+    const rpcUrls = [{ url: node.url, weight: 1 }];
+    const rpc = createRpc({ network, rpcUrls, rpcTimeoutMs: 3_000, log: rememberingLog() }, evmDialect(31337n));
+    test.after(() => rpc.close());
+    for (let round = 0; round < 3; round += 1) assert.equal(await estimateGas(rpc, question, 'latest'), 60_000n);
+    await readTransactionLimit(rpc, question.from);
+    assert.deepEqual(parameters, [2, 1, 1, 1, 1]);
+  });
+
   it('gas estimate: one below what Ethereum charges before execution is raised to that', async (test) => {
     assert.equal(await estimate(test, ['0x5208']), 53_016n);
   });

@@ -62,6 +62,17 @@ function ownReceipt(blockNumber: bigint, gasUsed: bigint): Receipt {
 const highestNext = (wei: bigint): bigint => (wei * 9n) / 8n + 1n;
 
 describe('market', () => {
+  it('market: without any price, a slot is freed at the base fee and a default above it, by the kind of the network', async (test) => {
+    const market = await marketOf(test, [() => null]);
+    const priorityWei = 850_000_000n;
+    assert.deepEqual(await market.priceToFree('eip1559'), {
+      kind: 'eip1559',
+      maxFeePerGasWei: 2n * gwei + priorityWei,
+      maxPriorityFeePerGasWei: priorityWei,
+    });
+    assert.deepEqual(await market.priceToFree('legacy'), { kind: 'legacy', gasPriceWei: highestNext(gwei) + priorityWei });
+  });
+
   for (const [blocks, rewards] of [
     ['four', [gwei, gwei, 4_000n * gwei, gwei]],
     ['two', [0n, gwei, 4_000n * gwei, 0n]],

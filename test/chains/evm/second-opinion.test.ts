@@ -306,6 +306,29 @@ it('second opinion: a third endpoint decides between two gas estimates that are 
     for (const place of [0, 1, 2]) assert.equal(await gasLimitBy(test, [honest, honest].toSpliced(place, 0, liar)), 314_916n, `${place}`);
 });
 
+it('second opinion: beside an endpoint that refuses, the higher of two gas estimates counts, in any order', async (test) => {
+  const refusing = await estimatingNode(test, () => reverts);
+  for (const [head, other] of [
+    [60_000, 50_000],
+    [50_000, 60_000],
+  ] as const)
+    for (const place of [0, 1, 2]) {
+      const nodes = [await estimatingNode(test, () => hex(head)), await estimatingNode(test, () => hex(other))].toSpliced(
+        place,
+        0,
+        refusing,
+      );
+      const { chain } = openChain(
+        test,
+        nodes.map(({ url }) => url),
+      );
+      await chain.head();
+      const draft = await chain.draft(request);
+      assert.ok(!('refused' in draft));
+      assert.equal(draft.gasLimit, 66_000n, `${head} ${place}`);
+    }
+});
+
 it('second opinion: the higher of two gas estimates counts, unless one is absurd', async (test) => {
   for (const [head, other, expected] of [
     [30_000, 60_000, 66_000n],

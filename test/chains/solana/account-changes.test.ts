@@ -65,6 +65,12 @@ const samples: readonly Sample[] = programs.flatMap(({ addresses, tagBytes, know
       change: 'unknown',
       instruction: instructionOf(programId, dataOf(known + 1, tagBytes), 0),
     },
+    {
+      name: `unknown of ${programId}, its tag alone`,
+      change: 'unknown',
+      // Only the programs of tokens have tags of one byte.
+      instruction: instructionOf(programId, dataOf(known + 1, tagBytes).subarray(0, programId.startsWith('Token') ? 1 : 4), 0),
+    },
   ]),
 );
 
