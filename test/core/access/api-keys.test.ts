@@ -71,7 +71,20 @@ describe('creating a key', () => {
   it('create: returns the text once, stores its digest, and adds the key to the ring at once', async (test) => {
     const deps = await openDeps(test);
     const { apiKey, text } = await createApiKey(deps, { ...wanted, scopes: ['sign', 'sign'], relayerIds: ['a', 'a'] }, null);
-    assert.deepEqual([apiKey.scopes, apiKey.relayerIds], [['sign'], ['a']]);
+    assert.deepEqual(apiKey, {
+      id: apiKey.id,
+      name: 'shop',
+      scopes: ['sign'],
+      relayerIds: ['a'],
+      digest: keyDigest(text),
+      formerSecrets: [],
+      createdAtMs: nowMs,
+      expiresAtMs: null,
+      createdBy: null,
+      adoptedBy: null,
+      allowedAddresses: [],
+      lastUsedAtMs: null,
+    });
     assert.deepEqual(await deps.store.read.apiKeys(), [apiKey]);
     assert.equal(deps.keys.find(apiKey.id)[0]?.principal.name, 'shop');
     assert.ok(!JSON.stringify(apiKey).includes(text.slice(-43)));
@@ -85,6 +98,7 @@ describe('creating a key', () => {
     ['what cannot be a relayer', { relayerIds: ['ok', 'not ok'] }, 'relayer_ids[1]'],
     ['too many relayers', { relayerIds: Array.from({ length: 1_001 }, (_, index) => `r${index}`) }, 'relayer_ids'],
     ['admin together with a list of relayers', { scopes: ['sign', 'admin'], relayerIds: ['a'] }, 'scopes'],
+    ['what is no address', { allowedAddresses: ['10.0.0.1', 'moon'] }, 'allowed_addresses[1]'],
     ['an expiry that is now', { expiresAtMs: nowMs }, 'expires_at'],
     ['an expiry that no calendar has', { expiresAtMs: 8.64e15 }, 'expires_at'],
   ] as const) {
@@ -107,6 +121,15 @@ describe('creating a key', () => {
     ],
     ['a life without end', { scopes: ['admin', 'sign'], expiresAtMs: nowMs + 9 }, {}, 'invalid FIELD_INVALID expires_at'],
     ['as long a life', { scopes: ['admin', 'sign'], expiresAtMs: nowMs + 9 }, { expiresAtMs: nowMs + 9 }, 'none'],
+    ['calls from anywhere', { ...giving, allowedAddresses: ['10.0.0.0/8'] }, {}, 'invalid FIELD_INVALID allowed_addresses'],
+    ['calls from an address of its own', { ...giving, allowedAddresses: ['10.0.0.0/8'] }, { allowedAddresses: ['10.1.2.3'] }, 'none'],
+    [
+      'calls from an address beside its own',
+      { ...giving, allowedAddresses: ['10.0.0.0/8'] },
+      { allowedAddresses: ['10.1.2.3', '11.0.0.0/8'] },
+      'invalid FIELD_INVALID allowed_addresses[1]',
+    ],
+    ['calls from some addresses, of one for all', giving, { allowedAddresses: ['11.0.0.0/8'] }, 'none'],
   ] as const) {
     it(`create: a key cannot grant more than it has: ${what}`, async (test) => {
       const deps = await openDeps(test);

@@ -134,6 +134,26 @@ describe('idempotency', () => {
 });
 
 describe('stored response cleaner', () => {
+  it('stored response cleaner: writes nothing while nothing has expired', async (test) => {
+    const { store, clock } = await openIdempotency(test);
+    let commits = 0;
+    let reads = 0;
+    const read = {
+      ...store.read,
+      async firstStoredResponseExpiryMs() {
+        reads += 1;
+        return undefined;
+      },
+    };
+    const commit = async () => {
+      commits += 1;
+    };
+    const cleaner = startStoredResponseCleaner({ store: { ...store, read, commit }, clock, log: silentLog });
+    await waitFor('a look at an empty store', () => (reads > 0 ? true : undefined));
+    await cleaner.stop();
+    assert.deepEqual([reads, commits], [1, 0]);
+  });
+
   it('stored response cleaner: deletes all expired responses at its start, and nothing else', async (test) => {
     const { store, clock } = await openIdempotency(test);
     const put = (number: number, expiresAtMs: number) =>

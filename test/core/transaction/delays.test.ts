@@ -34,6 +34,9 @@ describe('delays', () => {
     assert.equal(isLate({ mined: { version: 1, blockNumber: 1n, blockHash: '0x', succeeded: true, facts: null } }), false);
     const reported = delayReported(waits, 2_000);
     assert.deepEqual([reported.revision, reported.delays], [waits.revision + 1, { kinds: ['waiting: #'], lastAtMs: 2_000 }]);
+    assert.deepEqual(delayReported({ ...waits, statusReason: null }, 2_000).delays, { kinds: [''], lastAtMs: 2_000 });
+    const twice = delayReported(changed(reported, { statusReason: 'waiting: funds' }), 3_000);
+    assert.deepEqual(twice.delays, { kinds: ['waiting: #', 'waiting: funds'], lastAtMs: 3_000 });
     assert.equal(isLate(reported), false);
     assert.equal(isLate({ ...reported, statusReason: 'waiting: 2' }), false);
     assert.equal(isLate({ ...reported, statusReason: 'waiting: funds' }), true);

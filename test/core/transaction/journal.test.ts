@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import { StoreAwayError } from '../../../src/core/ports/store/change.js';
-import { type Meter, noMeter, type SpanStart, type Tracer } from '../../../src/core/ports/telemetry.js';
+import { type Meter, noMeter, noTelemetry, type SpanStart, type Tracer } from '../../../src/core/ports/telemetry.js';
 import { createJournal } from '../../../src/core/transaction/journal.js';
 import { healthWithoutFile } from '../../../src/core/work/log.js';
 import { commitPlanned } from '../../../src/engine/lane/commit-moves.js';
@@ -75,6 +75,36 @@ test('journal: an attempt that only bids more is an escalation; one with new con
   signAgain({ content: { ...sent.content } }, 'content');
   signAgain({ intent: 'cancel' }, 'cancel');
   assert.deepEqual(counts, ['relayer-1 signed for escalation', 'relayer-1 signed for content', 'relayer-1 signed for cancel']);
+});
+
+test('journal: a delay that a commit reports is logged and counted once; a step on the usual way is for debugging', () => {
+  const counts: string[] = [];
+  const lines: unknown[] = [];
+  const keep = (level: string) => (fields: object, message: string) => void lines.push([level, message, fields]);
+  const meter: Meter = { ...noMeter, delayed: (relayer) => void counts.push(relayer) };
+  const audit = { audit: () => undefined, isAuditInLog: false, auditHealth: healthWithoutFile };
+  const log = { debug: keep('debug'), info: keep('info'), warn: keep('warn'), error: keep('error'), ...audit };
+  const journal = createJournal({ log, telemetry: { ...noTelemetry, meter }, clock: { nowMs: () => 0 } });
+  const late = next(sent, { statusReason: 'waiting: funds', delays: { kinds: ['waiting: funds'], lastAtMs: 7 } });
+  journal.moved(sent, { steps: [late, next(late, { statusReason: 'waiting: 2' })] }, { transaction: late, attempts: [first] });
+  const fields = { relayer: 'relayer-1', transaction: id, status: 'sent', reason: 'waiting: funds' };
+  assert.deepEqual([counts, lines], [['relayer-1'], [['info', 'transaction delayed', fields]]]);
+  lines.length = 0;
+  const mined = next(sent, { status: 'mined', mined: { version: 1, blockNumber: 1n, blockHash: '0x', succeeded: true, facts: null } });
+  const submitted = next(sent, { status: 'submitted' });
+  for (const [from, to] of [
+    [pending, sent],
+    [sent, submitted],
+    [pending, submitted],
+    [submitted, mined],
+    [mined, submitted],
+    [mined, next(mined, { status: 'confirmed' })],
+  ] as const)
+    journal.moved(from, { steps: [to] }, { transaction: to, attempts: [first] });
+  assert.deepEqual(
+    lines.map((line) => (line as readonly string[])[0]),
+    ['info', 'debug', 'info', 'debug', 'info', 'info'],
+  );
 });
 
 test('journal: waits for the chain become spans; an untraced transaction has none', () => {

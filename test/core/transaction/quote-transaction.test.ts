@@ -4,10 +4,12 @@ import { DomainError } from '../../../src/core/errors/errors.js';
 import type { EvmQuote } from '../../../src/core/ports/chain/quote.js';
 import type { QuoteRequest, RequestContext } from '../../../src/core/ports/chain/requests.js';
 import { onNetwork } from '../../../src/core/records/on-network.js';
-import type { Relayer } from '../../../src/core/records/relayer.js';
+import { defaultPolicies, type Relayer, solanaAccountChanges, stellarAccountChanges } from '../../../src/core/records/relayer.js';
 import type { Transaction } from '../../../src/core/records/transaction.js';
-import { type QuoteDeps, quoteTransaction } from '../../../src/core/transaction/quote-transaction.js';
+import { type QuoteDeps, quoteTransaction, unrestricted } from '../../../src/core/transaction/quote-transaction.js';
 import { evmContent, evmRelayer, evmRequest } from '../../support/evm.js';
+import { solanaRelayer } from '../../support/solana.js';
+import { stellarRelayer } from '../../support/stellar.js';
 import { anAttempt, aTransaction } from '../../support/stored-samples.js';
 
 const unavailable = new DomainError('unavailable', 'NODE_UNAVAILABLE', 'no RPC node is reachable');
@@ -99,6 +101,38 @@ describe('quotes of transactions', () => {
       assert.equal(quote.ahead, 2);
     }
     assert.equal(funds?.isSufficient, null, 'the cost is unknown');
+  });
+
+  it('quote: needs no approval without rules, and the content is read with the bounds of the account alone', async () => {
+    const quote = await quoted({});
+    assert.equal(quote.approval, null);
+    assert.deepEqual(quote.warnings, []);
+    assert.equal(quote.chain, nothing);
+  });
+
+  it('quote: what policies forbid is left out, and what the account needs stays', () => {
+    const evm = evmRelayer('0x1', {
+      ...{ minBalanceWei: 7n, gasPriceCapWei: 8n, whitelistReceivers: [], eip1559Pricing: false, gasLimitEstimation: false },
+      ...{ includeRevertData: true, maxInFlight: 3, rules: [] },
+    });
+    assert.deepEqual(unrestricted(evm, evmRequest({})), {
+      ...evm,
+      policies: {
+        ...evm.policies,
+        ...{ gasPriceCapWei: null, whitelistReceivers: null, gasLimitEstimation: true, allowTransactionSigning: true, rules: null },
+      },
+    });
+    const solana = solanaRelayer('account', { minBalanceLamports: 9n, allowAccountChanges: [] });
+    assert.deepEqual(unrestricted(solana, null).policies, {
+      ...defaultPolicies.solana,
+      minBalanceLamports: 9n,
+      allowAccountChanges: solanaAccountChanges,
+    });
+    const stellar = stellarRelayer('account', { maxFeeStroops: 5n, allowAccountChanges: [], operationSourceAccounts: ['other'] });
+    assert.deepEqual(unrestricted(stellar, null).policies, {
+      ...stellar.policies,
+      ...{ maxFeeStroops: null, allowAccountChanges: stellarAccountChanges, operationSourceAccounts: [] },
+    });
   });
 
   it('quote: a part without an answer is null, with a warning that names it; any other error is thrown', async () => {

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { nothingRefused } from '../../../src/core/errors/read-all.js';
 import { ConflictError, StoreAwayError } from '../../../src/core/ports/store/change.js';
 import { findByNonce, findTransaction, findWithAttempts } from '../../../src/core/transaction/find-transaction.js';
-import { sendTransaction, sendTransactions } from '../../../src/core/transaction/send-transaction.js';
+import { checkTransactions, sendTransaction, sendTransactions } from '../../../src/core/transaction/send-transaction.js';
 import { evmContent, evmRequest } from '../../support/evm.js';
 import { stellarRelayer } from '../../support/stellar.js';
 import { anAttempt, aStoredResponse, sampleLane } from '../../support/stored-samples.js';
@@ -160,6 +161,30 @@ describe('send together', () => {
     ] as const)
       assert.equal((await errorOf(sendTransactions(rig.deps, rig.relayer, wanted)))[2], sentence);
     assert.deepEqual(rig.events, []);
+    await rig.close();
+  });
+
+  it('check: a list is refused as it would be if it were sent, and nothing is stored', async () => {
+    const rig = await useCaseRig();
+    const one = { request: evmRequest() };
+    const tagged = { ...one, tags: { externalId: 'x', labels: [] } };
+    const check = (wanted: readonly (typeof one)[]) =>
+      checkTransactions(rig.deps, rig.relayer, wanted, { asker: { apiKeyId: 'key' }, isRefused: nothingRefused });
+    for (const [wanted, sentence] of [
+      [[], 'transactions must have at least one item'],
+      [[one, tagged, tagged], 'transactions[2].external_id is x, which transactions[1] has already'],
+    ] as const)
+      assert.equal((await errorOf(check(wanted)))[2], sentence);
+    rig.contexts.length = 0;
+    await check([one, tagged]);
+    assert.deepEqual(
+      rig.contexts.map(({ earlier, nowMs: at }) => [earlier, at]),
+      [
+        [null, nowMs],
+        [null, nowMs],
+      ],
+    );
+    assert.deepEqual([rig.events, rig.told], [[], []]);
     await rig.close();
   });
 

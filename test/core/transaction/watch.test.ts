@@ -118,6 +118,11 @@ describe('watch', () => {
         'is from a watch with another relayer_id or transaction_id',
       ],
       ['%', 'is not a token of WatchTransactions'],
+      [`%${tokenOf(scope, { position: 0, snapshotPlace: null })}`, 'is not a token of WatchTransactions'],
+      [
+        Buffer.from(`${JSON.stringify([scope.databaseId, 'r1', null, 0, null])}${' '.repeat(512)}`).toString('base64url'),
+        'is not a token of WatchTransactions',
+      ],
       [Buffer.from('{}').toString('base64url'), 'is not a token of WatchTransactions'],
       [Buffer.from('no').toString('base64url'), 'is not a token of WatchTransactions'],
       ...[[-1, null], [1.5, null], ['1', null], [2 ** 53, null], [0, -1], [0, '0'], [0, null, 0], [0]].map((parts) => {
