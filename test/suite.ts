@@ -46,7 +46,7 @@ await runNamed('suite', {
   mutants: {
     takes: '5 min; by --count',
     does: 'changes one place of the built service at a time and shows whether a test notices',
-    options: '[--room <folder of src>]... [--seed 1] [--count 30]',
+    options: '[--room <folder of src>]... [--seed 1] [--count 30] [--own-tests] [--short]',
     load: () => import('./mutants/run.js'),
   },
   lies: {

@@ -13,11 +13,32 @@ export const moneyRooms = [
   'chains/stellar',
   'core/access',
   'core/fees',
+  'core/rules',
   'core/transaction',
   'engine',
   'signers',
   'storage',
   'webhooks',
+] as const;
+
+const otherRooms = [
+  'api/rest',
+  'api/rpc',
+  'api/services',
+  'app',
+  'codec',
+  'config',
+  'core/network',
+  'core/notification',
+  'core/overview',
+  'core/records',
+  'core/relayer',
+  'core/signer',
+  'core/text',
+  'core/work',
+  'crypto',
+  'json',
+  'observability',
 ] as const;
 
 export interface Candidate extends Mutant {
@@ -68,6 +89,15 @@ export function choose(rooms: readonly string[], count: number, seed: number): C
   const longest = Math.max(0, ...ranked.map(({ length }) => length));
   const inTurns = Array.from({ length: longest }, (_, index) => ranked.flatMap((candidates) => candidates[index] ?? []));
   return inTurns.flat().slice(0, count);
+}
+
+/** Thirty mutants: two thirds of the rooms where mistakes cost money. The seed decides which rooms come first. */
+export function chooseThirty(seed: number): Candidate[] {
+  const inOrder = (rooms: readonly string[]): string[] => {
+    const rankOf = (room: string): string => createHash('sha256').update(`${seed} ${room}`).digest('hex');
+    return [...rooms].sort((a, b) => (rankOf(a) < rankOf(b) ? -1 : 1));
+  };
+  return [...choose(inOrder(moneyRooms), 20, seed), ...choose(inOrder(otherRooms), 10, seed)];
 }
 
 function isEquivalent({ module, kind, line, replacement }: Candidate): boolean {

@@ -1,7 +1,8 @@
 import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import type { Candidate } from './candidates.js';
 import { withCoverage } from './coverage.js';
+import { importsBetween, unreachable } from './imports.js';
 import type { Workspace } from './workspace.js';
 
 /** Who has noticed a mutant: the tests of its own room, other tests, or none. */
@@ -17,9 +18,14 @@ export interface Examined {
 /** A program that ends with another status than 0 when it notices a mutant. */
 interface Examiner {
   readonly args: readonly string[];
+  /** Runs it without a mutant, in the first workspace that asks, to learn what it executes and how long it takes. */
+  learn(workspace: Workspace): Promise<Learned>;
+}
+
+interface Learned {
+  /** Null: it fails without a mutant, so that it can say nothing. */
+  readonly reaches: ((candidate: Candidate) => boolean) | null;
   readonly seconds: number;
-  /** The candidates whose place it executes. */
-  readonly reaches: ReadonlySet<Candidate>;
 }
 
 /** A file of tests that takes longer is ended, and fails. */
@@ -47,37 +53,55 @@ const notExamining = [
   'sim',
 ];
 
+/** Simulations are asked after tests that import the module directly, and before others: they execute most of the engine in a few seconds. */
+const simulationDistance = 1.5;
+/** A test that imports a module, or something that imports it, is near to it. */
+const nearDistance = 2;
+
+/** Which tests a mutant is shown to: those of its own room; those that are near to its module, and the simulation; or all. */
+export type Asked = 'own room' | 'near' | 'all';
+
 /**
- * Examines mutants, several at a time. First each test runs once without a mutant, to learn what it executes and how long it takes; a mutant is then shown
- * to the tests that execute its place, the shortest first. What the tests of its own room let pass is shown to all others, and to the simulation.
+ * Examines mutants, several at a time. A mutant is shown to the tests of its own room that execute its place, then to others, until one notices it. The first
+ * are those that are named like its module, then those that import it most directly. A test runs without a mutant when it is first asked, so that a run pays
+ * only for the tests that it needs.
  */
 export async function examine(
   candidates: readonly Candidate[],
   workspaces: readonly Workspace[],
-  { ownTestsOnly, say }: { ownTestsOnly: boolean; say: (line: string) => void },
+  { asked, say }: { asked: Asked; say: (examined: Examined | string) => void },
 ): Promise<Examined[]> {
-  const rooms = [...new Set(candidates.map(({ room }) => room))];
-  const own = new Map<string, Examiner[]>();
-  for (const room of rooms) {
-    const files = testsBelow(room);
-    own.set(room, await learn(files, candidates, workspaces, say));
-  }
+  const files = testsBelow('');
+  const others = [...files.filter(([file]) => !notExamining.some((name) => file?.startsWith(`dist/test/${name}`))), ...simulations];
+  const examiners = new Map<string, Examiner>();
+  const nearest = (programs: readonly (readonly string[])[], { module }: Candidate): Examiner[] => {
+    const placed = programs.map((args) => ({ args, distance: distanceOf(args, module) }));
+    const wanted = asked === 'near' ? placed.filter(({ distance }) => distance <= nearDistance) : placed;
+    return wanted
+      .sort((a, b) => a.distance - b.distance)
+      .map(({ args }) => {
+        const name = args.join(' ');
+        const examiner = examiners.get(name) ?? createExaminer(args, candidates, say);
+        examiners.set(name, examiner);
+        return examiner;
+      });
+  };
 
-  const examined = await inTurn(candidates, workspaces, async (candidate, workspace): Promise<Examined> => {
-    const noticedBy = await firstToNotice(own.get(candidate.room) ?? [], candidate, workspace);
-    return noticedBy === null ? { candidate, verdict: 'survived' } : { candidate, verdict: 'own room', noticedBy };
+  return inTurn(candidates, workspaces, async (candidate, workspace): Promise<Examined> => {
+    const own = asked === 'near' ? [] : nearest(testsBelow(candidate.room), candidate);
+    const all = asked === 'own room' ? [] : nearest(others, candidate);
+    for (const examiner of [...own, ...all]) {
+      if (!(await notices(examiner, candidate, workspace))) continue;
+      const [file = ''] = examiner.args;
+      const verdict = file.startsWith(join('dist/test', candidate.room, '/')) ? 'own room' : 'others';
+      const examined: Examined = { candidate, verdict, noticedBy: examiner.args.join(' ') };
+      say(examined);
+      return examined;
+    }
+    const survivor: Examined = { candidate, verdict: 'survived' };
+    say(survivor);
+    return survivor;
   });
-  const left = examined.filter(({ verdict }) => verdict === 'survived').map(({ candidate }) => candidate);
-  if (left.length === 0 || ownTestsOnly) return examined;
-
-  say(`${left.length} were not noticed in their own rooms; asking all other tests`);
-  const others = testsBelow('').filter((args) => !notExamining.some((name) => args[0]?.startsWith(`dist/test/${name}`)));
-  const wide = await learn([...others, ...simulations], left, workspaces, say);
-  const again = await inTurn(left, workspaces, async (candidate, workspace): Promise<Examined> => {
-    const noticedBy = await firstToNotice(wide, candidate, workspace);
-    return noticedBy === null ? { candidate, verdict: 'survived' } : { candidate, verdict: 'others', noticedBy };
-  });
-  return examined.map((one) => again.find(({ candidate }) => candidate === one.candidate) ?? one);
 }
 
 function testsBelow(folder: string): string[][] {
@@ -86,31 +110,36 @@ function testsBelow(folder: string): string[][] {
   return files.sort().map((file) => [join(root, file)]);
 }
 
-/** Runs each program once with coverage. One that fails without a mutant can say nothing, and is left out with a line. */
-async function learn(
-  programs: readonly (readonly string[])[],
-  candidates: readonly Candidate[],
-  workspaces: readonly Workspace[],
-  say: (line: string) => void,
-): Promise<Examiner[]> {
-  const learned = await inTurn(programs, workspaces, async (args, workspace) => {
+function createExaminer(args: readonly string[], candidates: readonly Candidate[], say: (line: string) => void): Examiner {
+  let learned: Promise<Learned> | undefined;
+  const run = async (workspace: Workspace): Promise<Learned> => {
     const { result, coverage } = await withCoverage((env) => workspace.run(args, longestSeconds, env));
-    const reaches = new Set(candidates.filter(({ module, start }) => coverage(join(workspace.folder, module), start)));
     if (!result.passed) say(`left out, because it fails without a mutant: ${args.join(' ')}`);
-    return { args, seconds: result.seconds, reaches, passed: result.passed };
-  });
-  return learned.filter(({ passed, reaches }) => passed && reaches.size > 0).sort((a, b) => a.seconds - b.seconds);
+    // What V8 wrote is large, so only the answers are kept.
+    const reached = new Set(candidates.filter(({ module, start }) => coverage(join(workspace.folder, module), start)));
+    return { reaches: result.passed ? (candidate) => reached.has(candidate) : null, seconds: result.seconds };
+  };
+  return {
+    args,
+    learn(workspace) {
+      learned ??= run(workspace);
+      return learned;
+    },
+  };
 }
 
-async function firstToNotice(examiners: readonly Examiner[], candidate: Candidate, workspace: Workspace): Promise<string | null> {
-  return workspace.mutated(candidate.module, candidate, async () => {
-    for (const { args, seconds, reaches } of examiners) {
-      if (!reaches.has(candidate)) continue;
-      const { passed } = await workspace.run(args, 10 + seconds * 4);
-      if (!passed) return args.join(' ');
-    }
-    return null;
-  });
+async function notices({ args, learn }: Examiner, candidate: Candidate, workspace: Workspace): Promise<boolean> {
+  const { reaches, seconds } = await learn(workspace);
+  if (!reaches?.(candidate)) return false;
+  const { passed } = await workspace.mutated(candidate.module, candidate, () => workspace.run(args, 10 + seconds * 4));
+  return !passed;
+}
+
+function distanceOf(args: readonly string[], module: string): number {
+  const file = args[0] as string;
+  if (basename(file, '.test.js') === basename(module, '.js')) return 0;
+  const imports = importsBetween(file, module);
+  return args.length > 1 && imports !== unreachable ? simulationDistance : imports;
 }
 
 /** Each workspace takes the next item as soon as it is free. */
