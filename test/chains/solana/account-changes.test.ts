@@ -117,7 +117,50 @@ function paidByOther(message: Message): Message {
   };
 }
 
+/** The numbers of instructions, by the sources that the table names: what they are for, and which account loses. */
+const stated: readonly (readonly [program: string, tagBytes: number, known: number, ...rows: string[]])[] = [
+  [systemProgram, 4, 13, 'assign 1,10 of 0', 'assign 0,3 of 1', 'assign 13 of 0', 'allocate 8,9 of 0', 'nonce_authority 7 of 1'],
+  [
+    tokenProgram,
+    1,
+    46,
+    'token_authority 6 of 1 and the rest',
+    'token_authority d7e4a6e45464567b,a1695801edddd8cb of 1 and the rest',
+    'token_delegate 4 of 2 and the rest',
+    'token_delegate 13 of 3 and the rest',
+    'token_close 9 of 2 and the rest, to 1',
+    'token_encryption 27,2 of 3 and the rest',
+  ],
+  [
+    'Stake11111111111111111111111111111111111111',
+    4,
+    17,
+    'stake_authority 1 of 2 and the rest',
+    'stake_authority 10 of 2',
+    'stake_authority 10,11 of 4',
+    'stake_authority 8 of 1 and the rest',
+    'stake_authority 11 of 1',
+    'stake_authority 6,12 of 1',
+  ],
+  ['Vote111111111111111111111111111111111111111', 4, 15, 'vote_authority 1,7,10,11 of 2'],
+  ['BPFLoaderUpgradeab1e11111111111111111111111', 4, 9, 'program_authority 4,7 of 1', 'program_authority 5 of 2'],
+  ['LoaderV411111111111111111111111111111111111', 4, 6, 'program_authority 5,6 of 1'],
+];
+
 describe('account changes', () => {
+  it('account changes: each row has the numbers of its program, and the place of the account that loses', () => {
+    const rows = programs.map(({ addresses, tagBytes, known, rows: own }) => [
+      addresses[0],
+      tagBytes,
+      known,
+      ...own.map(({ change, tags, loser, rest, receiver }) => {
+        const to = receiver === undefined ? '' : `, to ${receiver}`;
+        return `${change} ${tags.join()} of ${loser}${rest === true ? ' and the rest' : ''}${to}`;
+      }),
+    ]);
+    assert.deepEqual(rows, stated);
+  });
+
   it('account changes: the table and the definitions have the same names', () => {
     const names = [...enumTextsOf(SolanaAccountChangeSchema).values()];
     assert.deepEqual([...new Set(samples.map(({ change }) => change))].sort(), names.sort());

@@ -51,3 +51,23 @@ describe('questions to Solana nodes', () => {
     await assert.rejects(rpc.call(questions.simulation('AA==', 7n, key)), /invalid transaction/);
   });
 });
+
+describe('heights in answers of Solana nodes', () => {
+  it('heights: a block has no height above its slot, nor one that most endpoints contradict', () => {
+    const heightOf = (blockHeight: number, isSane = true) =>
+      questions.position('confirmed', () => isSane).read({ absoluteSlot: 7, blockHeight }, null);
+    assert.deepEqual(heightOf(7), { slot: 7n, height: 7n });
+    assert.throws(() => heightOf(8), /block height/);
+    assert.throws(() => heightOf(7, false), /block height/);
+  });
+
+  it('heights: a blockhash is valid for longer than the confirmed block, and no longer than its slot allows', () => {
+    const lastOf = (lastValidBlockHeight: number, slot = 7) =>
+      questions
+        .latestBlockhash(7n, 100n, (ofSlot) => ofSlot * 20n)
+        .read({ context: { slot }, value: { blockhash: key, lastValidBlockHeight } }, null).lastValidBlockHeight;
+    assert.deepEqual([lastOf(101), lastOf(140)], [101n, 140n]);
+    for (const wrong of [99, 100, 141]) assert.throws(() => lastOf(wrong), /last valid block height/, String(wrong));
+    assert.throws(() => lastOf(101, 8), /slot of the latest blockhash/);
+  });
+});

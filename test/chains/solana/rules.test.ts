@@ -257,47 +257,4 @@ describe('rules on a Solana network', () => {
   it('a rule can count the programs whose instructions are read', () => {
     assert.deepEqual([...ruleShapes.solana.counted.keys()], [systemProgram, ...tokenPrograms]);
   });
-
-  it('a rule that can never count what it limits is refused at the change', () => {
-    const limitOf = (asset: string) => ({ asset, amount: 5n, windowMs: 60_000, per: 'relayer' as const });
-    const changed: readonly (readonly [Partial<PartRule>, RegExp | null])[] = [
-      [{ limits: [limitOf('native'), limitOf(mint)] }, null],
-      [{ limits: [limitOf(mint)], kinds: [token], calls: ['0c'], assets: [mint] }, null],
-      [{ limits: [limitOf('native')], calls: ['02'] }, null],
-      [
-        { limits: [limitOf('native')], calls: ['0c'] },
-        /^rules\[0\]\.limits\[0\]\.asset is native, which nothing pays that the rule is for$/,
-      ],
-      [
-        { limits: [limitOf(mint)], kinds: [systemProgram] },
-        /^rules\[0\]\.limits\[0\]\.asset is .*, which nothing pays that the rule is for$/,
-      ],
-      [{ limits: [limitOf('native')], kinds: [systemProgram, memo] }, /^rules\[0\]\.programs\[1\] is .*, whose amount a rule cannot read/],
-      [{ maxAmount: 1n, kinds: [token], calls: ['03'] }, /^rules\[0\]\.discriminators\[0\] is 03, whose amount a rule cannot read/],
-      [{ effect: 'deny', kinds: [memo], to: [alice] }, /^rules\[0\]\.to is for receivers, which nothing in programs has$/],
-      [
-        { kinds: [systemProgram], calls: ['04000000'], to: [alice] },
-        /^rules\[0\]\.to is for receivers, which nothing has that the rule is for$/,
-      ],
-      [{ effect: 'deny', kinds: [systemProgram], calls: ['04000000'], to: [alice] }, null],
-      [
-        { effect: 'deny', kinds: [systemProgram], assets: [mint] },
-        /^rules\[0\]\.assets\[0\] is .*, which nothing pays that the rule is for$/,
-      ],
-      [{ kinds: [token], assets: ['native'] }, /^rules\[0\]\.assets\[0\] is native, which nothing pays that the rule is for$/],
-      [{ effect: 'deny', kinds: [computeBudgetProgram] }, /^rules\[0\]\.programs\[0\] is ComputeBudget.*, which needs no rule$/],
-      [{ effect: 'deny', maxAmount: 10n }, /^rules\[0\]\.max_value cannot be in a rule that denies/],
-      [{ maxCost: 5n, limits: [limitOf('cost'), limitOf('fee')], kinds: [systemProgram, token, memo] }, null],
-      [{ maxCost: 5n, limits: [limitOf('fee')], kinds: [other] }, null],
-      [{ maxCost: 5n, limits: [limitOf('cost')], kinds: [other] }, /^rules\[0\]\.programs\[0\] is .*, whose cost a rule cannot read/],
-      [{ limits: [limitOf('cost')] }, /^rules\[0\]\.limits\[0\]\.asset is cost, which needs max_cost in the rule/],
-      [{ effect: 'deny', maxCost: 1n }, /^rules\[0\]\.max_cost cannot be in a rule that denies/],
-      [{ limits: [limitOf('USD:GBRPYHIL2CI3FNQ4BXLFMNDLFJUNPU2HY3ZMFSHONUCEOASW7QC7OX2H')] }, /asset must be native, or the mint/],
-    ];
-    for (const [changes, expected] of changed) {
-      const found = problemsOf([{ ...any, ...changes }]).map(({ field, description }) => `${field} ${description}`);
-      if (expected === null) assert.deepEqual(found, []);
-      else assert.match(found.join('; '), expected);
-    }
-  });
 });

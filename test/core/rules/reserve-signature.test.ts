@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { SigningHeldError } from '../../../src/core/ports/database-state.js';
+import { ConflictError } from '../../../src/core/ports/store/change.js';
 import { systemIds } from '../../../src/core/records/ids.js';
 import { type Spend, windowOf } from '../../../src/core/records/judgement.js';
 import type { SpendLimit } from '../../../src/core/records/spending-rule.js';
@@ -50,6 +51,15 @@ describe('the reservation of a signature', () => {
     await store.commit([store.change.recordRewind('another instance has found it', '')]);
     await assert.rejects(reserve(), SigningHeldError);
     assert.deepEqual(await store.read.spendWindows('r1', [spend.window]), []);
+  });
+
+  it('another error of the commit is thrown as it is, and nothing is signed', async (test) => {
+    const { store } = await openStore(`sqlite:${join(await temporaryFolder(), 'relayer.db')}`, { log: silentLog });
+    test.after(() => store.close());
+    const error = new ConflictError('insertSpendWindow');
+    const ledger = { withReserved: () => Promise.reject(error) };
+    const deps = { ledger, store, database: { ownHold: () => null } };
+    await assert.rejects(reserveSignature(deps, 'r1', { ruleId: 'permits', spends: [spend] }), error);
   });
 
   it('what counts against no limit is signed during a hold, too', async (test) => {

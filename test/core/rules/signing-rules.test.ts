@@ -80,5 +80,15 @@ describe('signatures of relayers with rules', () => {
         assert.deepEqual(problems(typedData, networkType), ['policies.signing.typed_data'], 'only EVM networks have typed data');
       assert.deepEqual(problems(false, networkType), []);
     }
+    const sentenceOf = (typedData: SigningPolicy['typedData'], networkType: NetworkType = 'evm') =>
+      signingProblems('signing', { messages: false, transactions: false, typedData }, networkType).map(
+        ({ field, description }) => `${field} ${description}`,
+      );
+    assert.deepEqual(sentenceOf(true, 'solana'), ['signing.typed_data must be deny or left out: only evm relayers sign typed data']);
+    assert.deepEqual(sentenceOf(null), ['signing.typed_data must be allow, deny or domains']);
+    assert.deepEqual(sentenceOf([noFields]), ['signing.typed_data.domains[0] must be the separator, or the fields that the domain has']);
+    const domains = (count: number) => Array.from({ length: count }, () => ({ ...noFields, separator }));
+    assert.deepEqual(sentenceOf(domains(100)), []);
+    assert.deepEqual(sentenceOf(domains(101)), ['signing.typed_data.domains must have at most 100 items']);
   });
 });
