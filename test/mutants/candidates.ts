@@ -74,16 +74,22 @@ function candidatesOf(room: string): Candidate[] {
  * change of other lines leaves the choice as it is.
  */
 export function choose(rooms: readonly string[], count: number, seed: number): Candidate[] {
-  const rankOf = ({ module, kind, line, replacement, start }: Candidate, text: readonly Candidate[]): string => {
-    const twins = text.filter((one) => one.module === module && one.line === line && one.kind === kind && one.replacement === replacement);
-    const occurrence = twins.findIndex((twin) => twin.start === start);
-    return createHash('sha256')
-      .update(JSON.stringify([seed, module, kind, line, replacement, occurrence]))
-      .digest('hex');
+  /** The same text in a module is told apart by its number, in the order of the module. */
+  const ranksOf = (candidates: readonly Candidate[]): ReadonlyMap<Candidate, string> => {
+    const seen = new Map<string, number>();
+    return new Map(
+      candidates.map((candidate) => {
+        const { module, kind, line, replacement } = candidate;
+        const text = JSON.stringify([module, kind, line, replacement]);
+        const occurrence = seen.get(text) ?? 0;
+        seen.set(text, occurrence + 1);
+        return [candidate, hashOf([seed, module, kind, line, replacement, occurrence])];
+      }),
+    );
   };
   const ranked = rooms.map((room) => {
     const candidates = candidatesOf(room);
-    const ranks = new Map(candidates.map((candidate) => [candidate, rankOf(candidate, candidates)]));
+    const ranks = ranksOf(candidates);
     return candidates.sort((a, b) => ((ranks.get(a) ?? '') < (ranks.get(b) ?? '') ? -1 : 1));
   });
   const longest = Math.max(0, ...ranked.map(({ length }) => length));
@@ -94,10 +100,14 @@ export function choose(rooms: readonly string[], count: number, seed: number): C
 /** Thirty mutants: two thirds of the rooms where mistakes cost money. The seed decides which rooms come first. */
 export function chooseThirty(seed: number): Candidate[] {
   const inOrder = (rooms: readonly string[]): string[] => {
-    const rankOf = (room: string): string => createHash('sha256').update(`${seed} ${room}`).digest('hex');
+    const rankOf = (room: string): string => hashOf([seed, room]);
     return [...rooms].sort((a, b) => (rankOf(a) < rankOf(b) ? -1 : 1));
   };
   return [...choose(inOrder(moneyRooms), 20, seed), ...choose(inOrder(otherRooms), 10, seed)];
+}
+
+function hashOf(parts: readonly (number | string)[]): string {
+  return createHash('sha256').update(JSON.stringify(parts)).digest('hex');
 }
 
 function isEquivalent({ module, kind, line, replacement }: Candidate): boolean {

