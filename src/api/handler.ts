@@ -190,7 +190,7 @@ export function createHandler(options: HandlerOptions): (request: ApiRequest, re
       // A caller that streams on would wait for an answer that never comes.
       if (failure.kind === 'http_version_not_supported') headers.push(['connection', 'close']);
       if (failure.reason === 'ENCODING_UNSUPPORTED') headers.push(acceptedEncodings(request));
-      if (target.kind === 'wrong_verb') headers.push(['allow', target.allow.join(', ')]);
+      if (target.kind === 'wrong_verb' && target.rpc) headers.push(['allow', target.allow.join(', ')]);
       if (target.rpc) writeProtocolError(request, response, failure, { requestId, headers });
       else rest.fail(exchange(), failure);
     }

@@ -56,7 +56,6 @@ const rpcPathPattern = /^\/[A-Za-z_][\w.]*\.[A-Za-z_]\w*\/[A-Za-z_]\w*$/;
  * service can distinguish them from a misspelled path.
  */
 const notOffered: readonly (readonly [path: RegExp, sentence: string])[] = [
-  [/^\/api\/v1\/plugins(\/|$)/, 'plugins are not supported; run their code as a client of this service'],
   [
     /^\/api\/v1\/relayers\/[^/]+\/transactions\/sponsored\/[^/]+\/?$/,
     'sponsored transactions are not supported; send a transaction whose fee the relayer pays',

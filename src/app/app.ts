@@ -44,6 +44,7 @@ import { compileApi, openApi, openServer, publishedServices } from './open-api.j
 import { openChains } from './open-chains.js';
 import { createHostedKeys, operatorChoices } from './open-hosted-keys.js';
 import { openInstance } from './open-instance.js';
+import { openPlugins } from './open-plugins.js';
 import { createRecordEvents, openStorage, startHousekeeping } from './open-storage.js';
 import { createReconciler } from './reconcile.js';
 import { blockTimesOf, figuresOf, measureReadiness, problemsOf } from './shown-state.js';
@@ -177,6 +178,7 @@ export async function startApp(
         signers,
         fileSigners: idsOf(config.signers),
         fileRelayers: idsOf(config.relayers),
+        ...openPlugins(context, inForce.wanted.plugins),
         localKeys,
         hostedKeys,
         accountOf,

@@ -2,7 +2,7 @@ import type { LoadedConfig } from '../config/config-file.js';
 import { ConfigError } from '../config/problem.js';
 import type { Settings } from '../config/settings.js';
 import type { StoredDefinitions } from '../core/definitions/definition-writer.js';
-import { createNodeUrlPolicy, type NodeUrlPolicy } from '../core/network/node-url-policy.js';
+import { createNodeUrlPolicy, type NodeUrlLimits, type NodeUrlPolicy } from '../core/network/node-url-policy.js';
 import { followFile } from '../core/notification/follow-file.js';
 import type { SecretBox } from '../core/ports/secret-box.js';
 import type { DefinitionChanges, DefinitionReads } from '../core/ports/store/definitions.js';
@@ -52,7 +52,11 @@ export async function configInForce(
   }
   if (problems.length > 0) throw new ConfigError(problems);
 
-  const gone = [...goneFrom(config.signers, stored.signer), ...goneFrom(config.relayers, stored.relayer)];
+  const gone = [
+    ...goneFrom(config.signers, stored.signer),
+    ...goneFrom(config.relayers, stored.relayer),
+    ...goneFrom(config.plugins, stored.plugin),
+  ];
   await forgetDeleted(store, gone, deletedAndLocked(config.relayers, stored.relayer));
   return {
     wanted,
@@ -70,11 +74,25 @@ export function nodeUrlPolicyOf(
   { networks, relayers }: Pick<LoadedConfig, 'networks' | 'relayers'>,
 ): NodeUrlPolicy {
   const configured = [...networks.map(({ rpcUrls }) => rpcUrls), ...relayers.map(({ customRpcUrls }) => customRpcUrls)].flat();
-  const limits = { allowedHosts: settings.rpcAllowedHosts, blockPrivate: settings.rpcBlockPrivateIps };
   return createNodeUrlPolicy(
-    limits,
+    limitsOf(settings),
     configured.map(({ url }) => url),
   );
+}
+
+/** Returns the rules for the URLs of plugins that the API sets. */
+export function pluginUrlPolicyOf(
+  settings: Pick<Settings, 'rpcAllowedHosts' | 'rpcBlockPrivateIps'>,
+  { plugins }: Pick<LoadedConfig, 'plugins'>,
+): NodeUrlPolicy {
+  return createNodeUrlPolicy(
+    limitsOf(settings),
+    plugins.map(({ url }) => url),
+  );
+}
+
+function limitsOf({ rpcAllowedHosts, rpcBlockPrivateIps }: Pick<Settings, 'rpcAllowedHosts' | 'rpcBlockPrivateIps'>): NodeUrlLimits {
+  return { allowedHosts: rpcAllowedHosts, blockPrivate: rpcBlockPrivateIps };
 }
 
 /** Returns the box, which throws ConfigError if it cannot open a secret: the service was started with a key other than the earlier one. */

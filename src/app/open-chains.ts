@@ -90,8 +90,11 @@ function withKnownHosts(meter: Meter, nodeUrls: NodeUrlPolicy): Meter {
   };
 }
 
-/** Guards the connections to RPC URLs that callers set through the API, like the connections to webhooks. */
-function guardedConnectorFor(nodeUrls: NodeUrlPolicy, timeoutMs: number): (url: string) => buildConnector.connector | undefined {
+/** Guards the connections to URLs of RPC nodes and plugins that callers set through the API, like the connections to webhooks. */
+export function guardedConnectorFor(
+  nodeUrls: Pick<NodeUrlPolicy, 'allowedHosts' | 'blockPrivate' | 'isConfigured'>,
+  timeoutMs: number,
+): (url: string) => buildConnector.connector | undefined {
   const { allowedHosts, blockPrivate } = nodeUrls;
   if (allowedHosts.size === 0 && !blockPrivate) return () => undefined;
   const connector = createGuardedConnector({ allowPrivateTargets: !blockPrivate, allowedHosts, timeoutMs });

@@ -5,9 +5,11 @@ import type { SignerEntry } from '../config/signer-entries.js';
 import type { DefinitionWrite, StoredDefinitions } from '../core/definitions/definition-writer.js';
 import { createNetworks, type Networks, networkIdOf } from '../core/network/networks.js';
 import { urlsOf } from '../core/network/node-urls.js';
+import { type Plugins, pluginFrom } from '../core/plugin/plugins.js';
 import type { SecretBox } from '../core/ports/secret-box.js';
 import type { Definition } from '../core/records/definition.js';
 import type { Network } from '../core/records/network.js';
+import type { Plugin } from '../core/records/plugin.js';
 import { type StoredRelayer, storedRelayerFrom } from '../core/relayer/stored-relayer.js';
 import { type PinnedKey, pinFrom } from '../core/signer/hosted-key.js';
 
@@ -41,6 +43,7 @@ export interface Wanted {
   learn(stored: StoredDefinitions | readonly DefinitionWrite[]): Touched;
   /** The file's networks, with the RPC URLs that the API gave them. */
   readonly networks: Networks;
+  readonly plugins: Plugins;
   signer(id: string): WantedSigner | undefined;
   /** Undefined, too, if its network is gone, which is one of the problems. */
   relayer(id: string): RelayerEntry | undefined;
@@ -52,7 +55,7 @@ export interface Wanted {
   warnings(): readonly string[];
 }
 
-const kinds = ['relayer', 'signer', 'network', 'pinned_key'] as const;
+const kinds = ['relayer', 'signer', 'network', 'pinned_key', 'plugin'] as const;
 
 type ById = Readonly<Record<Definition['kind'], Map<string, Definition>>>;
 
@@ -60,13 +63,15 @@ type ById = Readonly<Record<Definition['kind'], Map<string, Definition>>>;
 export function createWanted(secretBox: Pick<SecretBox, 'open'>, config: LoadedConfig): Wanted {
   const fileSigners = byId(config.signers);
   const fileRelayers = byId(config.relayers);
+  const filePlugins = byId(config.plugins);
   const fileNetworks = new Map(config.networks.map((network) => [networkIdOf(network), network]));
   const networks = createNetworks(config.networks);
   const lockedNetworks = new Set(
     config.relayers.flatMap((one) => (one.policiesLocked && one.customRpcUrls.length === 0 ? [networkIdOf(one.network)] : [])),
   );
   const opened = new WeakMap<Definition, StoredRelayer>();
-  const definitions: ById = { relayer: new Map(), signer: new Map(), network: new Map(), pinned_key: new Map() };
+  const openedPlugins = new WeakMap<Definition, Plugin>();
+  const definitions: ById = { relayer: new Map(), signer: new Map(), network: new Map(), pinned_key: new Map(), plugin: new Map() };
 
   function learnAll(stored: StoredDefinitions): Touched {
     // The file's entries in its order, then the API's, oldest first.
@@ -104,14 +109,32 @@ export function createWanted(secretBox: Pick<SecretBox, 'open'>, config: LoadedC
     return relayer;
   }
 
+  function storedPlugin(definition: Definition): Plugin {
+    const plugin = openedPlugins.get(definition) ?? pluginFrom(secretBox, definition);
+    openedPlugins.set(definition, plugin);
+    return plugin;
+  }
+
+  const plugins: Plugins = {
+    find(id) {
+      const definition = definitions.plugin.get(id);
+      if (definition === undefined) return filePlugins.get(id);
+      return definition.content === null ? undefined : storedPlugin(definition);
+    },
+    all: () => [...new Set([...filePlugins.keys(), ...definitions.plugin.keys()])].flatMap((id) => plugins.find(id) ?? []),
+  };
+
   const wanted: Wanted = {
     networks,
+    plugins,
     learn(stored) {
       const touched = 'version' in stored ? learnAll(stored) : learnWritten(stored);
       for (const id of touched.networks) {
         const network = fileNetworks.get(id);
         if (network !== undefined) networks.put(networkFrom(network));
       }
+      // A secret that cannot be opened is found here, not by a caller.
+      for (const definition of definitions.plugin.values()) if (definition.content !== null) storedPlugin(definition);
       return touched;
     },
     signer(id) {
@@ -161,7 +184,7 @@ export function createWanted(secretBox: Pick<SecretBox, 'open'>, config: LoadedC
             ? keptSentence('network', id)
             : `network ${id}: the RPC URLs set by the API have no effect, because the configuration no longer has this network`,
       ),
-      ...(['signer', 'relayer'] as const).flatMap((kind) =>
+      ...(['signer', 'relayer', 'plugin'] as const).flatMap((kind) =>
         config[`${kind}s`].flatMap(({ id }) => {
           const definition = definitions[kind].get(id);
           if (definition === undefined) return [];

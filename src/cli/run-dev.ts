@@ -89,6 +89,7 @@ function sandboxConfig(home: SandboxHome, chains: readonly SandboxChain[], recei
       { id: 'sandbox-secp256k1', keystore: home.secp256k1Keystore, passphrase },
       { id: 'sandbox-ed25519', keystore: home.ed25519Keystore, passphrase },
     ],
+    plugins: [],
     notifications: [{ id: 'sandbox-webhook', url: receiverUrl, signingKey: home.webhookSigningKey }],
     relayers: chains.map(({ relayerId, relayerName, network, policies }) => ({
       id: relayerId,

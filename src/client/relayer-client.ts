@@ -5,6 +5,7 @@ import { InstanceService } from '../../gen/relayer/v1/instance_service_pb.js';
 import { NetworkService } from '../../gen/relayer/v1/network_service_pb.js';
 import { NotificationService } from '../../gen/relayer/v1/notification_service_pb.js';
 import { OverviewService } from '../../gen/relayer/v1/overview_service_pb.js';
+import { PluginService } from '../../gen/relayer/v1/plugin_service_pb.js';
 import { RelayerService } from '../../gen/relayer/v1/relayer_service_pb.js';
 import { SignerService } from '../../gen/relayer/v1/signer_service_pb.js';
 import { SigningService } from '../../gen/relayer/v1/signing_service_pb.js';
@@ -35,6 +36,7 @@ export interface RelayerClient {
   readonly relayers: Client<typeof RelayerService>;
   readonly signers: Client<typeof SignerService>;
   readonly networks: Client<typeof NetworkService>;
+  readonly plugins: Client<typeof PluginService>;
   readonly notifications: Client<typeof NotificationService>;
   readonly apiKeys: Client<typeof ApiKeyService>;
   readonly instances: Client<typeof InstanceService>;
@@ -74,6 +76,7 @@ export function createRelayerClient({
     relayers: createClient(RelayerService, transport),
     signers: createClient(SignerService, transport),
     networks: createClient(NetworkService, transport),
+    plugins: createClient(PluginService, transport),
     notifications: createClient(NotificationService, transport),
     apiKeys: createClient(ApiKeyService, transport),
     instances: createClient(InstanceService, transport),

@@ -2,11 +2,13 @@ import { readdir, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { Reading } from '../codec/reading.js';
 import type { Network } from '../core/records/network.js';
+import type { Plugin } from '../core/records/plugin.js';
 import type { JsonObject, JsonValue } from '../json/json-value.js';
 import { type FileEntry, fileEntries } from './file-entries.js';
 import { fileProblem, isMissing, readJsonFile } from './json-file.js';
 import { networkEntries } from './network-entries.js';
 import { type NotificationEntry, notificationEntries } from './notification-entries.js';
+import { pluginEntries } from './plugin-entries.js';
 import { ConfigError, Problems } from './problem.js';
 import { type RelayerEntry, relayerEntries } from './relayer-entries.js';
 import { type SignerEntry, type SignerSources, signerEntries } from './signer-entries.js';
@@ -24,6 +26,7 @@ export interface LoadedConfig {
   readonly relayers: readonly RelayerEntry[];
   readonly signers: readonly SignerEntry[];
   readonly notifications: readonly NotificationEntry[];
+  readonly plugins: readonly Plugin[];
   /** Sentences about settings of the file that have no effect or are insecure. */
   readonly notices: readonly string[];
   /**
@@ -58,10 +61,10 @@ export async function loadConfig({ dir, fileName, env, readKeystore }: ConfigSou
   for (const { field, description } of unknown.problems) problems.add(field, description);
   const entriesOf = (name: string): readonly FileEntry[] => fileEntries(document.get(name), name, problems);
 
-  if (entriesOf('plugins').length > 0) problems.add('plugins', 'plugins are not supported; leave them out');
   const networks = networkEntries(await networkSources(document.get('networks'), dir, digests, problems), env, problems);
   const signers = signerEntries(entriesOf('signers'), { env, readKeystore }, problems);
   const notifications = notificationEntries(entriesOf('notifications'), env, problems);
+  const plugins = pluginEntries(entriesOf('plugins'), env, problems);
   const references = { networks, signers: signers.declared, notificationIds: notifications.declared };
   if (!document.has('relayers')) problems.add('relayers', 'is required');
   const relayers = relayerEntries(entriesOf('relayers'), references, env, problems);
@@ -75,6 +78,7 @@ export async function loadConfig({ dir, fileName, env, readKeystore }: ConfigSou
     relayers,
     signers: signers.signers,
     notifications: notifications.notifications,
+    plugins,
     notices: problems.notices,
     digests,
     revision: revision ?? 0,

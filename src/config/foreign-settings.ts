@@ -64,7 +64,7 @@ const foreign: readonly ForeignSetting[] = [
   { name: 'LOG_DATA_DIR', effect: 'notice', sentence: logOutput },
   { name: 'LOG_MAX_SIZE', effect: 'notice', sentence: logOutput },
   { name: 'IN_DOCKER', effect: 'notice', sentence: 'has no effect: set CONFIG_DIR to the folder of the configuration file' },
-  { name: 'PLUGIN_*', effect: 'notice', sentence: 'has no effect: plugins are not supported' },
+  { name: 'PLUGIN_*', effect: 'notice', sentence: 'has no effect: plugins run in processes of their own' },
 ];
 
 /**

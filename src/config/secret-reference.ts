@@ -50,11 +50,15 @@ export function resolveUrls(list: JsonValue, path: string, env: Environment, pro
   if (!Array.isArray(list)) return list;
   return list.map((item, index) => {
     const at = `${path}[${index}]`;
-    if (!(item instanceof Map && item.has('url'))) return resolveUrl(item, at, env, problems);
-    const resolved = new Map(item).set('url', resolveUrl(item.get('url') ?? null, `${at}.url`, env, problems));
-    const headers = item.get('headers');
-    return Array.isArray(headers) ? resolved.set('headers', resolveHeaders(headers, `${at}.headers`, env, problems)) : resolved;
+    return item instanceof Map && item.has('url') ? resolvePlace(item, at, env, problems) : resolveUrl(item, at, env, problems);
   });
+}
+
+/** Does the same for one `{url, headers}`; its other members stay. */
+export function resolvePlace(item: JsonObject, at: string, env: Environment, problems: Problems): JsonObject {
+  const resolved = new Map(item).set('url', resolveUrl(item.get('url') ?? null, `${at}.url`, env, problems));
+  const headers = item.get('headers');
+  return Array.isArray(headers) ? resolved.set('headers', resolveHeaders(headers, `${at}.headers`, env, problems)) : resolved;
 }
 
 function resolveHeaders(list: readonly JsonValue[], path: string, env: Environment, problems: Problems): JsonValue {

@@ -50,7 +50,14 @@ function relayer(id: string, signerId: string, change: Partial<RelayerEntry> = {
 
 const stored = (...definitions: Definition[]): StoredDefinitions => {
   const of = (kind: Definition['kind']) => definitions.filter((one) => one.kind === kind);
-  return { version: 1, relayer: of('relayer'), signer: of('signer'), network: of('network'), pinned_key: of('pinned_key') };
+  return {
+    version: 1,
+    relayer: of('relayer'),
+    signer: of('signer'),
+    network: of('network'),
+    pinned_key: of('pinned_key'),
+    plugin: of('plugin'),
+  };
 };
 const storedKey = (id: string, one = key) => definitionFromKey(secretBox, id, one);
 const storedRelayer = (one: RelayerEntry) => definitionFromRelayer(secretBox, one);
@@ -101,6 +108,7 @@ function rigWith(file: Partial<Pick<LoadedConfig, 'signers' | 'relayers'>> = {})
     relayers: [],
     signers: [],
     notifications: [],
+    plugins: [],
     notices: [],
     digests: new Map(),
     revision: 0,

@@ -128,7 +128,7 @@ it('serve: reports every problem of the settings and the file by its path, and e
   assert.ok(!result.stderr.includes('hunter2'));
 });
 
-/** Sections refer to earlier ones: settings, networks, signers, notifications, relayers. */
+/** Sections refer to earlier ones: settings, networks, signers, notifications, plugins, relayers. */
 const lines: readonly string[] = [
   'note: networks[3].gas_price_cache has no effect: this service has no such setting',
   "note: relayers[5].policies.concurrent_transactions has no effect: the relayer's own transactions are sent one after another, and signed transactions of other accounts rarely wait for them",
@@ -138,7 +138,6 @@ const lines: readonly string[] = [
   '  STORAGE_ENCRYPTION_KEY: is required. Key that encrypts stored secrets: base64 of 32 bytes. To create one: openssl rand -base64 32. To rotate it: relayer rotate-encryption-key.',
   '  RESET_STORAGE_ON_START: is not supported: the service never deletes stored data at start; unset it',
   '  relayer: is not a known section; did you mean `relayers`?',
-  '  plugins: plugins are not supported; leave them out',
   '  networks[1].network: "mine" is already used by networks[0]',
   '  networks[3].rpc_urls[2].value: names the environment variable NODE_URL, which is not set',
   '  networks[3].chain_id: must be an integer from 1 to 18446744073709551615',
@@ -175,6 +174,7 @@ const lines: readonly string[] = [
   '  notifications[0].url: must not point to a private, loopback, link-local, metadata or otherwise reserved host',
   '  notifications[1].type: must be one of webhook',
   '  notifications[2].url: must not contain a user name or password',
+  '  plugins[0].path: is not supported: plugins do not run in the service; run the code in a process of your own, and set url to its address',
   '  relayers[1].id: "a" is already used by relayers[0]',
   '  relayers[0].paused: must be true or false',
   '  relayers[0].custom_rpc_urls[0].url: must be a URL that begins with http://, https://, ws:// or wss://',

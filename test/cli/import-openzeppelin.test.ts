@@ -136,10 +136,10 @@ const reportOfUse = [
   "relayer r1: is here: the configuration file has it, with different policies; to use OpenZeppelin Relayer's, change the file; " +
     '1 transaction is open in OpenZeppelin Relayer: pause it there, and wait until they are final before you start this service',
   'relayer user-paid: cannot move: policies.fee_payment_strategy: must be "relayer": fees that users pay in tokens are not supported',
-  `API key ${shopId}: moves: as a new key named "shop" with the scopes transactions:read, transactions:write, sign, notifications`,
+  `API key ${shopId}: moves: as a new key named "shop" with the scopes transactions:read, transactions:write, sign, notifications, plugins:call`,
   'API key 9d3c2c6e-3c8f-4b51-9d0e-6a0a3a1f7c11: is here: it is API_KEY of OpenZeppelin Relayer; set API_KEY here',
   'API key odd: cannot move: the permissions of "odd" have no counterpart; create a key with relayer api-key create --scope transactions:read transactions:write sign',
-  'plugin rebalance: cannot move: plugins are not supported; call the API from a program of your own',
+  'plugin rebalance: cannot move: plugins do not run in the service; run the code in a process of your own, and create a plugin with its URL',
 ];
 
 /** Writes what OpenZeppelin Relayer has in Redis: the records, and its indexes, counters and locks. */

@@ -91,6 +91,8 @@ it('rotate-encryption-key: encrypts a copy of a live database with the new key, 
     );
     const key = { id: 'kept', type: 'plain', config: { key: '11'.repeat(32) } };
     assert.equal(await call(service.baseUrl, 'POST', '/signers', key), 201);
+    const plugin = { id: 'plugged', url: receiver.url('/plugged'), headers: [{ name: 'X-Secret', value: 'sealed-header' }] };
+    assert.equal(await call(service.baseUrl, 'POST', '/plugins', plugin), 201);
     const [replayed, id] = await sendOverRest(service.baseUrl);
     assert.equal(replayed, null);
     sentId = id;
@@ -108,22 +110,22 @@ it('rotate-encryption-key: encrypts a copy of a live database with the new key, 
   }
 
   const sealed = await sealedIn(copy);
-  assert.equal(sealed.size, 6);
+  assert.equal(sealed.size, 7);
   const stranger = await rotate(copy, randomBytes(32).toString('base64'), newKey);
   assert.deepEqual([stranger.exitCode, stranger.stdout], [2, '']);
   assert.match(
     stranger.stderr,
-    /^error: STORAGE_ENCRYPTION_KEY does not decrypt the secrets of the database, notification made, notification filed, signer kept; nothing was changed\n$/,
+    /^error: STORAGE_ENCRYPTION_KEY does not decrypt the secrets of the database, notification made, notification filed, signer kept, plugin plugged; nothing was changed\n$/,
   );
   assert.deepEqual(await sealedIn(copy), sealed);
 
   assert.deepEqual(await rotate(copy, oldKey, `${newKey}\n`), {
     exitCode: 0,
-    stdout: 'encrypted 6 secrets with the new key\nstart the service with the new key in STORAGE_ENCRYPTION_KEY\n',
+    stdout: 'encrypted 7 secrets with the new key\nstart the service with the new key in STORAGE_ENCRYPTION_KEY\n',
     stderr: '',
   });
   const renewed = await sealedIn(copy);
-  assert.equal(renewed.size, 6);
+  assert.equal(renewed.size, 7);
   assert.deepEqual(
     [...renewed].filter((text) => sealed.has(text)),
     [],
@@ -131,13 +133,15 @@ it('rotate-encryption-key: encrypts a copy of a live database with the new key, 
   );
   assert.deepEqual(await rotate(copy, oldKey, newKey), {
     exitCode: 0,
-    stdout: 'nothing to rotate: the new key already decrypts all 6 secrets\nstart the service with the new key in STORAGE_ENCRYPTION_KEY\n',
+    stdout: 'nothing to rotate: the new key already decrypts all 7 secrets\nstart the service with the new key in STORAGE_ENCRYPTION_KEY\n',
     stderr: '',
   });
 
   const restarted = await startServiceHere(elsewhere(home, copy, newKey));
   try {
     assert.equal(await call(restarted.baseUrl, 'GET', '/signers/kept'), 200);
+    assert.equal(await call(restarted.baseUrl, 'POST', '/plugins/plugged/call', {}), 200);
+    assert.equal(receiver.requests.find(({ path }) => path === '/plugged')?.headers['x-secret'], 'sealed-header');
     // The fingerprint of the request is keyed by a secret that moved with the others: a repeated send is still the same one.
     assert.deepEqual(await sendOverRest(restarted.baseUrl), ['true', sentId]);
     const everywhere = (result: unknown) => ({ gRPC: result, 'gRPC-Web': result, Connect: result, 'Connect JSON': result });

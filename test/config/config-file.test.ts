@@ -97,6 +97,7 @@ test('config file: fills in defaults', async () => {
     ],
     signers: [{ id: 'key', keystore, passphrase: 'correct horse' }],
     notifications: [{ id: 'hook', url: 'https://hooks.example.com/x', signingKey: null }],
+    plugins: [],
     notices: [],
   });
 });
@@ -174,7 +175,7 @@ test('config file: reports every problem of every section at once, with its path
   const problems = await problemsOf(
     {
       relayer: [],
-      plugins: [{ id: 'p' }],
+      plugins: [{ id: 'p', url: 'ws://127.0.0.1:1', timeout_seconds: 901 }, { id: 'p', path: 'p.ts' }, {}],
       networks: [
         sampleNetwork({
           chain_id: 0,
@@ -226,7 +227,12 @@ test('config file: reports every problem of every section at once, with its path
     new Set(problems),
     new Set([
       'relayer: is not a known section; did you mean `relayers`?',
-      'plugins: plugins are not supported; leave them out',
+      'plugins[0].timeout_seconds: must be an integer from 1 to 900',
+      'plugins[0].url: must be a URL that begins with http:// or https://',
+      'plugins[1].id: "p" is already used by plugins[0]',
+      'plugins[1].path: is not supported: plugins do not run in the service; run the code in a process of your own, and set url to its address',
+      'plugins[2].id: is required',
+      'plugins[2].url: is required',
       'networks[0].chain_id: must be an integer from 1 to 18446744073709551615',
       'networks[0].rpc_urls[0].url: must be a URL that begins with http://, https://, ws:// or wss://',
       'networks[0].rpc_urls[1].headers[0].value.value: names the environment variable NOT_SET, which is not set',

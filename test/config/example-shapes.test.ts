@@ -9,7 +9,7 @@ import { temporaryFolder } from '../support/temporary-folder.js';
 
 /*
  * The shapes of the configurations that OpenZeppelin Relayer publishes as its examples, by the names of the examples: each loads, at most with
- * notices, except for plugins and fees that users pay. Those are reported with a way forward. `test/e2e/cloud-sends.test.ts` sends with each hosted signer.
+ * notices, except for plugins whose code would run in the service, and fees that users pay. Those are reported with a way forward. `test/e2e/cloud-sends.test.ts` sends with each hosted signer.
  */
 
 interface Shape {
@@ -45,7 +45,14 @@ function file(relayers: readonly object[], parts: object = {}): object {
   return { relayers, notifications: [notification], signers: [localSigner], networks: 'NETWORKS', plugins: [], ...parts };
 }
 
-const noPlugins = { plugins: /^plugins are not supported; leave them out/ };
+const noPath = { 'plugins[0].path': /^is not supported: plugins do not run in the service; run the code in a process/ };
+/** What a plugin with a process of its own says about the members that it does not need. */
+const pluginNotices = [/emit_logs has no effect/, /emit_traces has no effect/];
+
+/** The same plugin, served by a process of the operator. */
+function served(id: string, parts: object = {}): object {
+  return { ...plugin(id, parts), path: undefined, url: 'http://127.0.0.1:9000' };
+}
 
 function plugin(id: string, parts: object = {}): object {
   return { id, path: `${id}/index.ts`, timeout: 30, emit_logs: true, emit_traces: true, ...parts };
@@ -118,8 +125,8 @@ const shapes: Readonly<Record<string, Shape>> = {
     config: file([sepolia]),
     env: { METRICS_ENABLED: 'true', METRICS_PORT: '8081' },
   },
-  'basic-example-plugin': { config: file([sepolia], { plugins: [plugin('example')] }), problems: noPlugins },
-  'channels-plugin-example': { config: file([], { notifications: [], signers: [], plugins: [plugin('channels')] }), problems: noPlugins },
+  'basic-example-plugin': { config: file([sepolia], { plugins: [plugin('example')] }), problems: noPath },
+  'channels-plugin-example': { config: file([], { notifications: [], signers: [], plugins: [plugin('channels')] }), problems: noPath },
   'channels-x402-plugin-example': {
     config: file(
       [
@@ -132,7 +139,7 @@ const shapes: Readonly<Record<string, Shape>> = {
         plugins: [plugin('channels')],
       },
     ),
-    problems: noPlugins,
+    problems: noPath,
   },
   'env-rpc-urls': {
     config: file([relayer('evm', 'mainnet-private'), relayer('evm', 'sepolia-private', { notification_id: 'notification-example' })]),
@@ -200,7 +207,7 @@ const shapes: Readonly<Record<string, Shape>> = {
   },
   'launchtube-plugin-example': {
     config: file([], { notifications: [], signers: [], plugins: [plugin('launchtube-plugin')] }),
-    problems: noPlugins,
+    problems: noPath,
   },
   'multi-threaded-runtime': {
     config: file([relayer('evm', 'localhost-anvil')]),
@@ -260,9 +267,22 @@ const shapes: Readonly<Record<string, Shape>> = {
     pubkey: Buffer.alloc(32, 7).toString('base64'),
     mount_point: 'transit',
   }),
+  'basic-example-plugin with a process': { config: file([sepolia], { plugins: [served('example')] }), notices: pluginNotices },
+  'channels-plugin-example with a process': {
+    config: file([], { notifications: [], signers: [], plugins: [served('channels')] }),
+    notices: pluginNotices,
+  },
+  'launchtube-plugin-example with a process': {
+    config: file([], { notifications: [], signers: [], plugins: [served('launchtube-plugin')] }),
+    notices: pluginNotices,
+  },
+  'x402-facilitator-plugin with a process': {
+    config: file([testnet], { plugins: [served('x402-facilitator', { raw_response: true, config: { networks: [] } })] }),
+    notices: [...pluginNotices, /config has no effect: the service has no such setting; give it to the process/],
+  },
   'x402-facilitator-plugin': {
     config: file([testnet], { plugins: [plugin('x402-facilitator', { raw_response: true, config: { networks: [] } })] }),
-    problems: noPlugins,
+    problems: noPath,
   },
   'the default file, whose Solana users pay': {
     config: file([

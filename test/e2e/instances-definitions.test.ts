@@ -108,6 +108,22 @@ describe('definitions that one of two instances changes', () => {
     });
   }
 
+  it('plugins: the other instance calls, changes and deletes them, with and without the notification of the change', async (test) => {
+    const target = await startHttpReceiver(test, (response) => response.end('done'));
+    for (const prepare of [async () => undefined, cutNews]) {
+      const headers = [{ name: 'X-Plugin-Secret', value: 'a secret' }];
+      await must(one('POST', '/plugins', { id: 'shared', url: target.url('/x'), headers }));
+      const called = await until('the plugin at the other instance', () => other('POST', '/plugins/shared/call', {}), isFound);
+      assert.equal(called.body.data, 'done');
+      assert.equal(target.requests.at(-1)?.headers['x-plugin-secret'], 'a secret');
+      await prepare();
+      await must(other('PATCH', '/plugins/shared', { allow_get: true }));
+      await until('the change', () => one('GET', '/plugins/shared/call'), isFound);
+      await must(one('DELETE', '/plugins/shared'));
+      await until('the end of the plugin', () => other('GET', '/plugins/shared'), isGone);
+    }
+  });
+
   it('relayers of the configuration file: the other instance deletes one, and starts it again with its new account', async () => {
     await must(one('DELETE', '/relayers/r1'));
     await until('the end of the relayer', () => other('GET', '/relayers/r1'), isGone);

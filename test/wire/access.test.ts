@@ -12,6 +12,7 @@ import { InstanceService } from '../../gen/relayer/v1/instance_service_pb.js';
 import { NetworkService } from '../../gen/relayer/v1/network_service_pb.js';
 import { NotificationService } from '../../gen/relayer/v1/notification_service_pb.js';
 import { OverviewService } from '../../gen/relayer/v1/overview_service_pb.js';
+import { PluginService } from '../../gen/relayer/v1/plugin_service_pb.js';
 import { RelayerService } from '../../gen/relayer/v1/relayer_service_pb.js';
 import { SignerService } from '../../gen/relayer/v1/signer_service_pb.js';
 import { SigningService } from '../../gen/relayer/v1/signing_service_pb.js';
@@ -34,6 +35,7 @@ const services: readonly DescService[] = [
   RelayerService,
   SignerService,
   NetworkService,
+  PluginService,
   ApiKeyService,
   InstanceService,
   OverviewService,
@@ -88,6 +90,12 @@ const scopeOf: Readonly<Record<string, string>> = {
   'NetworkService.GetNetwork': 'admin',
   'NetworkService.ListNetworks': 'admin',
   'NetworkService.UpdateNetwork': 'admin',
+  'PluginService.CreatePlugin': 'admin',
+  'PluginService.UpdatePlugin': 'admin',
+  'PluginService.GetPlugin': 'admin',
+  'PluginService.ListPlugins': 'admin',
+  'PluginService.DeletePlugin': 'admin',
+  'PluginService.CallPlugin': 'plugins:call',
   'ApiKeyService.CreateApiKey': 'admin',
   'ApiKeyService.ListApiKeys': 'admin',
   'ApiKeyService.GetCaller': 'authenticated',

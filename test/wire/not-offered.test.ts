@@ -19,13 +19,6 @@ after(async () => {
 
 /** Calls of the existing service, with what the sentence says. */
 const rows: readonly (readonly [verb: string, path: string, sentence: RegExp])[] = [
-  ['GET', '/api/v1/plugins', /^plugins are not supported; /],
-  ['GET', '/api/v1/plugins?page=1&per_page=10', /^plugins are not supported; /],
-  ['GET', '/api/v1/plugins/mine', /^plugins are not supported; /],
-  ['PATCH', '/api/v1/plugins/mine', /^plugins are not supported; /],
-  ['POST', '/api/v1/plugins/mine/call', /^plugins are not supported; /],
-  ['GET', '/api/v1/plugins/mine/call', /^plugins are not supported; /],
-  ['POST', '/api/v1/plugins/mine/call/verify', /^plugins are not supported; /],
   ['POST', '/api/v1/relayers/r1/transactions/sponsored/quote', /^sponsored transactions are not supported; /],
   ['POST', '/api/v1/relayers/r1/transactions/sponsored/build', /^sponsored transactions are not supported; /],
   ['POST', '/api/v1/relayers/nobody/transactions/sponsored/build/', /^sponsored transactions are not supported; /],

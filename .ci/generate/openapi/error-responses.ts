@@ -7,7 +7,7 @@ import { errorHeaders } from './headers.js';
 import { refTo, type Schema } from './schema.js';
 
 /** The kinds of error that only RPC has. */
-const rpcKinds: readonly ErrorKind[] = ['http_version_not_supported', 'protocol_violation', 'deadline_exceeded'];
+const rpcKinds: readonly ErrorKind[] = ['http_version_not_supported', 'protocol_violation'];
 
 /** The kinds of error that REST has. */
 const errorKinds = (Object.keys(errorTable) as readonly ErrorKind[]).filter((kind) => !rpcKinds.includes(kind));
@@ -54,8 +54,12 @@ export function methodErrors(plan: MethodPlan, http: HttpPlan): Readonly<Record<
 function canAnswer(plan: MethodPlan, http: HttpPlan, kind: ErrorKind): boolean {
   switch (kind) {
     case 'path_not_found':
-    case 'method_not_allowed':
       return false;
+    case 'method_not_allowed':
+      return http.passesOn;
+    case 'bad_gateway':
+    case 'deadline_exceeded':
+      return declares(plan, kind);
     case 'unauthenticated':
     case 'forbidden':
       return plan.scope !== 'public';
@@ -72,8 +76,9 @@ function canAnswer(plan: MethodPlan, http: HttpPlan, kind: ErrorKind): boolean {
     case 'stale':
       return plan.method.input.fields.some((field) => fieldRulesOf(field).ifMatch);
     case 'too_large':
-    case 'unsupported_media_type':
       return http.hasBody;
+    case 'unsupported_media_type':
+      return http.hasBody && !http.passesOn;
     case 'rate_limited':
       return plan.rateLimited || declares(plan, kind);
     case 'unimplemented':
@@ -101,7 +106,7 @@ function ownResponse(plan: MethodPlan, http: HttpPlan, kinds: readonly ErrorKind
     ...notFoundReasons(http),
     // Every operation refuses unknown and malformed query parameters.
     ...['HOST_INVALID', 'FIELD_UNKNOWN', 'FIELD_INVALID'],
-    ...(http.hasBody ? ['BODY_MALFORMED'] : []),
+    ...(http.hasBody && !http.passesOn ? ['BODY_MALFORMED'] : []),
     ...(plan.idempotent ? ['IDEMPOTENCY_KEY_INVALID', 'IDEMPOTENCY_KEY_RUNNING'] : []),
   ];
   const reasons = reasonsOf(kinds).filter(({ reason }) => known.includes(reason));
@@ -262,6 +267,9 @@ const reasonKinds: Readonly<Record<ErrorReason, readonly ErrorKind[]>> = {
   APPROVAL_NOT_NEEDED: ['precondition'],
   APPROVAL_BY_SENDER: ['forbidden'],
   POLICIES_LOCKED: ['forbidden'],
+  PLUGIN_NOT_FOUND: ['not_found'],
+  PLUGIN_FAILED: ['bad_gateway'],
+  PLUGIN_TIMED_OUT: ['deadline_exceeded'],
 };
 
 /** The fixed texts that replace the text of the kind. */
@@ -305,7 +313,14 @@ const errorWords: Readonly<Record<ErrorKind, readonly [when: string, example: st
     'No RPC node is reachable, the HSM, cloud or vault of the key does not sign, the service is stopping or overloaded, or its database is unavailable',
     'no RPC node is reachable',
   ],
+  bad_gateway: [
+    'The process of the plugin is not reachable, broke off, or gave an answer that cannot be passed on. The call may have taken effect',
+    'plugin channels is not reachable',
+  ],
   http_version_not_supported: ['The method needs HTTP/2', 'gRPC needs HTTP/2; use gRPC-Web or Connect over HTTP/1.1'],
   protocol_violation: ['The messages break the RPC protocol', 'a message is flagged as compressed, but the call names no encoding'],
-  deadline_exceeded: ['The deadline of the call passed', 'the deadline passed before the call was answered'],
+  deadline_exceeded: [
+    'The plugin did not answer in time, or the deadline of the call passed. The call may have taken effect',
+    'plugin channels did not answer within 300 s',
+  ],
 };

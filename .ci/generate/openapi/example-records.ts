@@ -282,3 +282,15 @@ export const caller = {
   expires_at: null,
   service_version: instance.version,
 };
+
+export const plugin = {
+  id: 'channels',
+  url: 'http://127.0.0.1:9900/***',
+  timeout_seconds: 60,
+  timeout: 60,
+  headers: [{ name: 'X-Plugin-Secret', value: '***' }],
+  allow_get: false,
+  allow_get_invocation: false,
+  raw_response: false,
+  forward_logs: true,
+};

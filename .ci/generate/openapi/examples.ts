@@ -343,6 +343,37 @@ const methodExamples: Readonly<Record<string, MethodExamples>> = {
     },
     answer: done(records.changedNetwork),
   },
+  'PluginService.CreatePlugin': {
+    requests: {
+      channels: {
+        summary: 'A plugin on this machine, which knows the service by a header',
+        value: {
+          id: 'channels',
+          url: 'http://127.0.0.1:9900/channels',
+          timeout_seconds: 60,
+          headers: [{ name: 'X-Plugin-Secret', value: 'a-secret-of-the-operator' }],
+          forward_logs: true,
+        },
+      },
+    },
+    answer: done(records.plugin),
+  },
+  'PluginService.UpdatePlugin': {
+    parameters: { plugin_id: undefined },
+    requests: { get: { summary: 'Allow GET, and take a minute again', value: { allow_get: true, timeout_seconds: 60 } } },
+    answer: done({ ...records.plugin, allow_get: true, allow_get_invocation: true }),
+  },
+  'PluginService.GetPlugin': { parameters: { plugin_id: undefined }, answer: done(records.plugin) },
+  'PluginService.ListPlugins': { answer: page(records.plugin) },
+  'PluginService.DeletePlugin': { parameters: { plugin_id: undefined }, answer: done(null) },
+  'PluginService.CallPlugin': {
+    parameters: { plugin_id: undefined },
+    requests: { params: { summary: 'Parameters, as plugins of OpenZeppelin Relayer take them', value: { params: { action: 'status' } } } },
+    answer: {
+      ...(done({ status: 'ready' }) as object),
+      metadata: { logs: [{ level: 'info', message: '2 channels are free' }], traces: [] },
+    },
+  },
   'ApiKeyService.CreateApiKey': {
     requests: {
       backend: {

@@ -19,11 +19,14 @@ export interface OperationParts {
   readonly compiler: SchemaCompiler;
 }
 
+/** The body of a request that is passed on. */
+const freeBody = { isRequired: false, schema: { description: 'What the plugin takes. A body of another type is passed on, too.' } };
+
 /** Compiles an operation: one verb of one path. */
 export function operationOf({ plan, http, answer, compiler }: OperationParts): Schema {
   const { method } = plan;
   const { parameters, taken } = parametersOf(plan, http, compiler);
-  const body = http.hasBody ? compiler.body(method.input, taken) : null;
+  const body = http.passesOn ? freeBody : http.hasBody ? compiler.body(method.input, taken) : null;
   const { requests, answer: answerExample } = examplesOf(method);
   const success = {
     description: answerText(plan, http),
@@ -117,7 +120,7 @@ export function answerSchema(plan: MethodPlan, http: HttpPlan, compiler: SchemaC
   const pagination = schemaOf(output.fields.find(({ name }) => name === 'pagination'));
   const metadata = schemaOf(output.fields.find(({ message }) => message?.typeName === ResponseMetadataSchema.typeName));
   const form = pagination ? 'Page' : dataField?.fieldKind === 'list' ? 'ListEnvelope' : 'Envelope';
-  const name = `${dataField?.message?.name ?? 'Empty'}${form}`;
+  const name = `${dataField?.message?.name ?? (http.passesOn ? 'PluginAnswer' : 'Empty')}${form}`;
   return compiler.add(name, {
     title: name,
     type: 'object',

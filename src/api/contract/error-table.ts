@@ -31,6 +31,8 @@ export const errorTable: Readonly<Record<ErrorKind, ErrorRow>> = {
   rate_limited: { httpStatus: 429, code: Code.ResourceExhausted, text: 'Too Many Requests' },
   internal: { httpStatus: 500, code: Code.Internal, text: 'Internal Server Error' },
   unimplemented: { httpStatus: 501, code: Code.Unimplemented, text: 'Not Implemented' },
+  // A code that no client repeats by itself: the plugin may have done its work.
+  bad_gateway: { httpStatus: 502, code: Code.Internal, text: 'Bad Gateway' },
   unavailable: { httpStatus: 503, code: Code.Unavailable, text: 'Service Unavailable' },
   deadline_exceeded: { httpStatus: 504, code: Code.DeadlineExceeded, text: 'Gateway Timeout' },
 };

@@ -26,6 +26,8 @@ export interface HttpPlan {
   readonly mergePatch: boolean;
   /** True: while the database is unavailable, the answer is 500, not 503. */
   readonly storeAwayIsInternal: boolean;
+  /** True: requests are passed on as they are, also by GET, with every further segment of the path as the variable `route`. */
+  readonly passesOn: boolean;
 }
 
 /** The options of one method, read once at start. Guards, gate and REST follow them. */
@@ -62,6 +64,7 @@ const scopes: Readonly<Record<Scope, RequiredScope | null>> = {
   [Scope.TRANSACTIONS_APPROVE]: 'transactions:approve',
   [Scope.SIGN]: 'sign',
   [Scope.NOTIFICATIONS]: 'notifications',
+  [Scope.PLUGINS_CALL]: 'plugins:call',
   [Scope.ADMIN]: 'admin',
 };
 
@@ -127,7 +130,7 @@ function knownReason(text: string, method: string): ErrorReason {
 function compileHttpPlan(
   method: DescMethod,
   name: string,
-  { successStatus, bare, mergePatch, storeAwayIsInternal }: MethodRules,
+  { successStatus, bare, mergePatch, storeAwayIsInternal, passesOn }: MethodRules,
 ): HttpPlan {
   const rule = getOption(method, http);
   const isStream = method.methodKind !== 'unary';
@@ -136,6 +139,7 @@ function compileHttpPlan(
   if (rule.pattern.case === undefined || rule.pattern.case === 'custom') throw new Error(`${name} has a verb that REST does not serve`);
   if (rule.additionalBindings.length > 0) throw new Error(`${name} has additional bindings, which REST does not serve`);
   if (rule.body !== '' && rule.body !== '*') throw new Error(`${name} has a body other than *`);
+  if (passesOn && rule.pattern.case !== 'post') throw new Error(`${name} passes requests on, which REST does only for POST`);
   if (rule.responseBody !== '' && !method.output.fields.some((field) => field.name === rule.responseBody)) {
     throw new Error(`${name} answers with ${rule.responseBody}, which its response does not have`);
   }
@@ -148,5 +152,6 @@ function compileHttpPlan(
     bare,
     mergePatch,
     storeAwayIsInternal,
+    passesOn,
   };
 }

@@ -20,6 +20,7 @@ import { readBytes } from '../http/read-bytes.js';
 import { composeDispatch, type Dispatch, isUnary, UnaryContext } from '../unary/dispatch.js';
 import { compileEventWriter, composeStream, type EventWriter, eventText, type OpenEvents } from './event-stream.js';
 import { answerJsonRpc } from './json-rpc.js';
+import { answerOfPassedOn, type Envelopes, passedOnFrom, type WholeAnswer } from './pass-on.js';
 import { readBody } from './read-body.js';
 import { compileRequestReader, type RequestReader } from './request-reader.js';
 import { compileResponseWriter, type ResponseWriter } from './response-writer.js';
@@ -66,6 +67,7 @@ interface Endpoint {
   readonly isMergePatch: boolean;
   /** True: the body is a JSON-RPC call or a batch of them. */
   readonly isJsonRpc: boolean;
+  readonly passesOn: boolean;
   readonly read: RequestReader;
   readonly dispatch: Dispatch;
   readonly write: ResponseWriter;
@@ -102,6 +104,13 @@ export function createRestGateway(deps: RestGatewayDeps): RestGateway {
     try {
       if (stream !== undefined) return await serveEvents(stream, messageOf(stream, params, null, exchange), exchange);
       if (endpoint === undefined) throw new Error(`${plan.rpcPath} has no REST route`);
+      if (endpoint.passesOn) {
+        const message = await passedOnFrom(exchange, params, plan.maxBodyBytes);
+        if (message === null) return;
+        const { answer } = await dispatched(endpoint, message, exchange);
+        writeAnswer(exchange, answerOfPassedOn(answer, { success: endpoint.write, failure: (parts) => failureText(parts, call) }));
+        return;
+      }
       // A query is a mistake of the request as a whole.
       if (endpoint.isJsonRpc && exchange.query === '') {
         const body = await bodyOf(plan, endpoint, exchange);
@@ -155,11 +164,16 @@ export function createRestGateway(deps: RestGatewayDeps): RestGateway {
   }
 
   /** Calls the method. Rejects with the error that it throws; errors that passed the interceptors are ConnectErrors. */
-  async function serve(endpoint: Endpoint, message: Message, { request, response, call }: RestExchange) {
+  async function serve(endpoint: Endpoint, message: Message, exchange: RestExchange) {
+    const { answer, headers } = await dispatched(endpoint, message, exchange);
+    return { text: endpoint.write(answer), headers };
+  }
+
+  async function dispatched(endpoint: Endpoint, message: Message, { request, response, call }: RestExchange) {
     const values = createContextValues().set(callKey, call);
     // REST has no deadlines.
     const context = new UnaryContext(endpoint.method, { request, response, values, protocolName: 'rest', deadlineMs: null });
-    return { text: endpoint.write(await endpoint.dispatch(message, context)), headers: context.answerHeaders };
+    return { answer: await endpoint.dispatch(message, context), headers: context.answerHeaders };
   }
 
   /**
@@ -222,6 +236,7 @@ function composeEndpoints({ compiled, served, interceptors }: RestGatewayDeps) {
       refusesBody: !plan.http.hasBody && method.input.fields.map(fieldRulesOf).some(({ ifMatch, required }) => ifMatch && required),
       isMergePatch: plan.http.mergePatch,
       isJsonRpc: plan.http.bare,
+      passesOn: plan.http.passesOn,
       ...form,
       dispatch: composeDispatch(method, implementation, interceptors),
     });
@@ -259,19 +274,24 @@ function writeEventsHead({ response, headers }: RestExchange, status: number): v
   (response as HeadWriter).writeHead(status, flat);
 }
 
-/** Writes a JSON answer with one `writeHead` and one `end`, so that head and body leave in one packet. */
-function writeJson(exchange: RestExchange, status: number, text: string, headers: readonly Header[]): void {
+function writeJson(exchange: RestExchange, status: number, body: string, headers: readonly Header[]): void {
+  writeAnswer(exchange, { status, body, headers: [['content-type', 'application/json'], ...headers] });
+}
+
+/** Writes an answer with one `writeHead` and one `end`, so that head and body leave in one packet. */
+function writeAnswer(exchange: RestExchange, { status, body, headers }: WholeAnswer): void {
   const { response } = exchange;
   if (response.headersSent || response.destroyed) {
     response.destroy();
     return;
   }
-  const flat = ['content-type', 'application/json', 'content-length', String(Buffer.byteLength(text))];
-  for (const [name, value] of exchange.headers) flat.push(name, value);
+  const flat: string[] = [];
   for (const [name, value] of headers) flat.push(name, value);
+  flat.push('content-length', String(Buffer.byteLength(body)));
+  for (const [name, value] of exchange.headers) flat.push(name, value);
   (response as HeadWriter).writeHead(status, flat);
   if (exchange.headOnly) response.end();
-  else response.end(text);
+  else response.end(body);
 }
 
 /** Answers with the error envelope. */
@@ -289,14 +309,21 @@ export function errorAnswer(error: DomainError, call: Pick<Call, 'warnings' | 't
   const delayMs = retryAfterMsOf(error);
   if (delayMs !== null) headers.push(['retry-after', retryAfterText(delayMs)]);
   headers.push(['x-error-reason', error.reason]);
+  if (error.reason === 'METHOD_NOT_ALLOWED' && error.metadata.allow !== undefined) headers.push(['allow', error.metadata.allow]);
   return { status: errorTable[error.kind].httpStatus, headers, body: errorText(error, call) };
 }
 
 /** The envelope of an error: a sentence for people, a fixed text for programs, and the metadata if there is any. */
-function errorText(error: DomainError, { warnings, traceId }: Pick<Call, 'warnings' | 'traceId'>): string {
-  const message = error.fixedText ?? errorTable[error.kind].text;
+function errorText(error: DomainError, call: Pick<Call, 'warnings' | 'traceId'>): string {
+  return failureText({ error: error.message, message: error.fixedText ?? errorTable[error.kind].text, data: 'null' }, call);
+}
+
+function failureText(
+  { error, message, data }: Parameters<Envelopes['failure']>[0],
+  { warnings, traceId }: Pick<Call, 'warnings' | 'traceId'>,
+): string {
   const logs = warnings.map(({ level, message: warning }) => ({ level, message: warning }));
   const traces = traceId === null ? [] : [traceId];
   const metadataText = logs.length + traces.length === 0 ? '' : `,"metadata":${JSON.stringify({ logs, traces })}`;
-  return `{"success":false,"data":null,"error":${JSON.stringify(error.message)},"message":${JSON.stringify(message)}${metadataText}}`;
+  return `{"success":false,"data":${data},"error":${JSON.stringify(error)},"message":${JSON.stringify(message)}${metadataText}}`;
 }

@@ -1,4 +1,4 @@
-import type { MethodPlan, Verb } from '../contract/method-plan.js';
+import type { HttpPlan, MethodPlan, Verb } from '../contract/method-plan.js';
 import { parsePathTemplate } from './path-template.js';
 
 /** A matched REST route: its method, and the decoded path variables by name. */
@@ -15,6 +15,8 @@ export type RestMatch = RouteMatch | { readonly kind: 'wrong_verb'; readonly all
 interface Node {
   readonly literals: Map<string, Node>;
   variable: Node | null;
+  /** True: every further segment is part of the variable `route`. */
+  takesRest: boolean;
   route: { readonly plan: MethodPlan; readonly names: readonly string[] } | null;
 }
 
@@ -31,7 +33,9 @@ const maxRememberedLength = 256;
 export function compileRoutes(plans: readonly MethodPlan[]): (verb: string, path: string) => RestMatch {
   const trees = new Map<string, Node>();
   for (const plan of plans) {
-    if (plan.http !== null) addRoute(treeOf(trees, plan.http.verb), plan, plan.http.template);
+    if (plan.http === null) continue;
+    const verbs: readonly Verb[] = plan.http.passesOn ? [plan.http.verb, 'GET'] : [plan.http.verb];
+    for (const verb of verbs) addRoute(treeOf(trees, verb), plan, plan.http);
   }
   const remembered = new Map<string, Map<string, RouteMatch>>([...trees.keys()].map((verb) => [verb, new Map()]));
   return (anyVerb, path) => {
@@ -64,10 +68,10 @@ function treeOf(trees: Map<string, Node>, verb: Verb): Node {
 }
 
 function newNode(): Node {
-  return { literals: new Map(), variable: null, route: null };
+  return { literals: new Map(), variable: null, takesRest: false, route: null };
 }
 
-function addRoute(tree: Node, plan: MethodPlan, template: string): void {
+function addRoute(tree: Node, plan: MethodPlan, { template, passesOn }: HttpPlan): void {
   let node = tree;
   const names: string[] = [];
   for (const segment of parsePathTemplate(template)) {
@@ -82,15 +86,16 @@ function addRoute(tree: Node, plan: MethodPlan, template: string): void {
     }
   }
   if (node.route !== null) throw new Error(`${plan.rpcPath} and ${node.route.plan.rpcPath} share the route ${plan.http?.verb} ${template}`);
+  node.takesRest = passesOn;
   node.route = { plan, names };
 }
 
 /** Tries literals first, then the variable. */
 function find(node: Node, segments: readonly string[], at: number, values: readonly string[]): RouteMatch | undefined {
   const segment = segments[at];
-  if (segment === undefined) {
+  if (segment === undefined || node.takesRest) {
     if (node.route === null) return undefined;
-    const params: Record<string, string> = {};
+    const params: Record<string, string> = node.takesRest ? { route: segments.slice(at).join('/') } : {};
     node.route.names.forEach((name, index) => {
       params[name] = values[index] ?? '';
     });

@@ -3,14 +3,17 @@ import { ApiKeyService } from '../../../gen/relayer/v1/api_key_service_pb.js';
 import { InstanceService } from '../../../gen/relayer/v1/instance_service_pb.js';
 import { NetworkService } from '../../../gen/relayer/v1/network_service_pb.js';
 import { NotificationService } from '../../../gen/relayer/v1/notification_service_pb.js';
+import { PluginService } from '../../../gen/relayer/v1/plugin_service_pb.js';
 import { RelayerService } from '../../../gen/relayer/v1/relayer_service_pb.js';
 import { SignerService } from '../../../gen/relayer/v1/signer_service_pb.js';
 import { SigningService } from '../../../gen/relayer/v1/signing_service_pb.js';
 import { type SendTransactionRequest, TransactionService } from '../../../gen/relayer/v1/transaction_service_pb.js';
+import { newPluginFromProto } from '../../codec/plugin-values.js';
 import { rpcUrlFromProto } from '../../codec/relayer-values.js';
 import { checkNewApiKey } from '../../core/access/api-keys.js';
 import { type IsRefused, readAll } from '../../core/errors/read-all.js';
 import { checkNotificationParts } from '../../core/notification/notifications.js';
+import { changedPlugin, checkNewPlugin, type PluginDeps } from '../../core/plugin/plugins.js';
 import { checkNewRelayer, checkRelayerChange } from '../../core/relayer/relayers.js';
 import type { UpdateNetworkDeps } from '../../core/relayer/update-network.js';
 import { newRpcUrls } from '../../core/relayer/update-network.js';
@@ -20,6 +23,7 @@ import type { Call } from '../contract/call.js';
 import type { RequestCheck } from '../contract/gate.js';
 import { newApiKeyFromProto } from './api-keys/api-key-service.js';
 import type { NotificationServiceDeps } from './notifications/notification-service.js';
+import { pluginChangeFromProto } from './plugins/plugin-service.js';
 import { relayerChangeFromProto } from './relayers/relayer-change.js';
 import { type RelayerServiceDeps, readNewRelayer } from './relayers/relayer-service.js';
 import { checkPage } from './shared/list-page.js';
@@ -29,9 +33,22 @@ import { checkTransactionToSign, messageToSign, typedDataToSign } from './transa
 import { contentRequestOf, tagsOf, wantedTransactionsOf } from './transactions/transaction.js';
 import type { TransactionServiceDeps } from './transactions/transaction-service.js';
 
-export type RequestCheckDeps = Omit<TransactionServiceDeps, 'ledger'> & NotificationServiceDeps & RelayerServiceDeps & UpdateNetworkDeps;
+export type RequestCheckDeps = Omit<TransactionServiceDeps, 'ledger'> &
+  NotificationServiceDeps &
+  RelayerServiceDeps &
+  UpdateNetworkDeps &
+  PluginDeps;
 
-const services = [TransactionService, RelayerService, NotificationService, SignerService, NetworkService, ApiKeyService, InstanceService];
+const services = [
+  TransactionService,
+  RelayerService,
+  NotificationService,
+  SignerService,
+  NetworkService,
+  PluginService,
+  ApiKeyService,
+  InstanceService,
+];
 /** The methods whose requests ask for a page. */
 const lists: readonly DescMethod[] = services.flatMap(({ methods }) =>
   methods.filter(({ input }) => input.fields.some(({ name }) => name === 'page_token')),
@@ -81,6 +98,11 @@ export function createRequestChecks(deps: RequestCheckDeps): ReadonlyMap<DescMet
     checkOf(NetworkService.method.updateNetwork, ({ networkId, rpcUrls }) =>
       newRpcUrls(deps.networks.find(networkId), rpcUrls.map(rpcUrlFromProto), deps.nodeUrls),
     ),
+    checkOf(PluginService.method.createPlugin, (request) => checkNewPlugin(newPluginFromProto(request), deps.pluginUrls)),
+    checkOf(PluginService.method.updatePlugin, (request) => {
+      const plugin = deps.plugins.find(request.pluginId);
+      return plugin && changedPlugin(plugin, pluginChangeFromProto(request), deps.pluginUrls);
+    }),
     ...lists.map((method): [DescMethod, RequestCheck] => [method, checkPage as RequestCheck]),
     checkOf(ApiKeyService.method.createApiKey, (request) => checkNewApiKey(newApiKeyFromProto(request), nowMs())),
   ]);

@@ -4,6 +4,7 @@ import { InstanceService } from '../../../gen/relayer/v1/instance_service_pb.js'
 import { NetworkService } from '../../../gen/relayer/v1/network_service_pb.js';
 import { NotificationService } from '../../../gen/relayer/v1/notification_service_pb.js';
 import { OverviewService } from '../../../gen/relayer/v1/overview_service_pb.js';
+import { PluginService } from '../../../gen/relayer/v1/plugin_service_pb.js';
 import { RelayerService } from '../../../gen/relayer/v1/relayer_service_pb.js';
 import { SignerService } from '../../../gen/relayer/v1/signer_service_pb.js';
 import { SigningService } from '../../../gen/relayer/v1/signing_service_pb.js';
@@ -15,6 +16,7 @@ import { createInstanceService, type InstanceServiceDeps } from './instances/ins
 import { createNetworkService } from './networks/network-service.js';
 import { createNotificationService } from './notifications/notification-service.js';
 import { createOverviewService, type OverviewServiceDeps } from './overview/overview-service.js';
+import { createPluginService, type PluginServiceDeps } from './plugins/plugin-service.js';
 import { createRelayerService } from './relayers/relayer-service.js';
 import { createRequestChecks, type RequestCheckDeps } from './request-checks.js';
 import { createSignerService, type SignerServiceDeps } from './signers/signer-service.js';
@@ -29,6 +31,7 @@ export const contractServices: readonly DescService[] = [
   RelayerService,
   SignerService,
   NetworkService,
+  PluginService,
   ApiKeyService,
   InstanceService,
   OverviewService,
@@ -52,6 +55,7 @@ export type ServicesDeps = RequestCheckDeps &
   ApiKeyServiceDeps &
   InstanceServiceDeps &
   OverviewServiceDeps &
+  PluginServiceDeps &
   Omit<SigningServiceDeps, 'ledger'> &
   SpendLedgerDeps;
 
@@ -66,6 +70,7 @@ export function createServices(deps: ServicesDeps): readonly ServedService[] {
     { service: RelayerService, implementation: createRelayerService(deps) },
     { service: SignerService, implementation: createSignerService(deps) },
     { service: NetworkService, implementation: createNetworkService(deps) },
+    { service: PluginService, implementation: createPluginService(deps) },
     { service: ApiKeyService, implementation: createApiKeyService(deps) },
     { service: InstanceService, implementation: createInstanceService(deps) },
     { service: OverviewService, implementation: createOverviewService(deps) },

@@ -20,7 +20,7 @@ const callerScopes: readonly Scope[] = ['transactions:read', 'transactions:write
  * not approve, so neither scope is ever given by import.
  */
 const scopesOf: Readonly<Record<string, readonly Scope[]>> = {
-  '*': [...callerScopes, 'notifications'],
+  '*': [...callerScopes, 'notifications', 'plugins:call'],
   'relayer:all:execute': callerScopes,
 };
 

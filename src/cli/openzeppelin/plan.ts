@@ -57,7 +57,9 @@ export async function planImport({ of, openTransactions }: ForeignRecords, deps:
   await judgeAccounts(of('relayer'), { signers, notifications, relayers }, deps);
   const presentKeys = new Set((await store.read.apiKeys()).map(({ id }) => id));
   const apiKeys = await judgeAll(of('apikey'), (record) => judgeApiKey(record, presentKeys, clock.nowMs()));
-  const plugins = await judgeAll(of('plugin'), () => cannotMove('plugins are not supported; call the API from a program of your own'));
+  const plugins = await judgeAll(of('plugin'), () =>
+    cannotMove('plugins do not run in the service; run the code in a process of your own, and create a plugin with its URL'),
+  );
 
   const networks = judgeNetworks(of('network'), moving(relayers));
 

@@ -33,7 +33,7 @@ interface Sealed {
   changeTo(texts: readonly string[]): Change;
 }
 
-const definitionKinds: readonly Definition['kind'][] = ['relayer', 'signer', 'network'];
+const definitionKinds: readonly Definition['kind'][] = ['relayer', 'signer', 'network', 'plugin'];
 /** Notifications read at a time. */
 const pageSize = 100;
 

@@ -51,14 +51,15 @@ export interface DefinitionWriterDeps {
 export async function readDefinitions(read: CurrentDefinitions): Promise<StoredDefinitions> {
   for (;;) {
     const version = await read.definitionsVersion();
-    const [relayer, signer, network, pinned_key] = await Promise.all([
+    const [relayer, signer, network, pinned_key, plugin] = await Promise.all([
       read.definitions('relayer'),
       read.definitions('signer'),
       read.definitions('network'),
       read.definitions('pinned_key'),
+      read.definitions('plugin'),
     ]);
     // Each read sees what is committed when it runs.
-    if ((await read.definitionsVersion()) === version) return { version, relayer, signer, network, pinned_key };
+    if ((await read.definitionsVersion()) === version) return { version, relayer, signer, network, pinned_key, plugin };
   }
 }
 
@@ -130,7 +131,7 @@ export function startFollowing(writer: Pick<DefinitionWriter, 'follow'>, log: Pi
     const message = error instanceof Error ? error.message : String(error);
     // The store logs that the database is away.
     if (message !== logged && !(error instanceof StoreAwayError))
-      log.error({ err: error }, 'cannot apply relayers, signers or networks changed by another instance; retrying');
+      log.error({ err: error }, 'cannot apply relayers, signers, networks or plugins changed by another instance; retrying');
     logged = message;
   }
 

@@ -26,6 +26,7 @@ export type ErrorKind =
   | 'rate_limited'
   | 'internal'
   | 'unimplemented'
+  | 'bad_gateway'
   | 'unavailable'
   | 'deadline_exceeded';
 
@@ -129,6 +130,9 @@ export const reasonRules = {
   APPROVAL_NOT_NEEDED: { retry: 'never', metadata: ['transaction_id'] },
   APPROVAL_BY_SENDER: { retry: 'never', metadata: ['transaction_id'] },
   POLICIES_LOCKED: { retry: 'after_change', metadata: ['relayer_id'] },
+  PLUGIN_NOT_FOUND: { retry: 'never', metadata: ['plugin_id'], resource: 'relayer.v1.Plugin' },
+  PLUGIN_FAILED: { retry: 'after_change', metadata: ['plugin_id'] },
+  PLUGIN_TIMED_OUT: { retry: 'after_change', metadata: ['plugin_id'] },
 } as const satisfies Readonly<Record<string, ReasonRules>>;
 
 /** One of the reasons. */

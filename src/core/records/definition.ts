@@ -5,9 +5,9 @@ export interface FileEntry {
   readonly revision: number;
 }
 
-/** The API's definition of a relayer, signer or network. It overrides the configuration file's entry with the same id. */
+/** The API's definition of a relayer, signer, network or plugin. It overrides the configuration file's entry with the same id. */
 export interface Definition {
-  readonly kind: 'relayer' | 'signer' | 'network' | 'pinned_key';
+  readonly kind: 'relayer' | 'signer' | 'network' | 'pinned_key' | 'plugin';
   readonly id: string;
   /** Plain data without secrets, in the form of its kind; null: the API deleted the file's entry. */
   readonly content: object | null;

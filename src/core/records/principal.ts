@@ -3,7 +3,14 @@ import type { AddressRanges } from '../text/address-ranges.js';
 import { shownName } from '../text/safe-text.js';
 
 /** A permission of an API key. */
-export type Scope = 'transactions:read' | 'transactions:write' | 'transactions:approve' | 'sign' | 'notifications' | 'admin';
+export type Scope =
+  | 'transactions:read'
+  | 'transactions:write'
+  | 'transactions:approve'
+  | 'sign'
+  | 'notifications'
+  | 'plugins:call'
+  | 'admin';
 
 /** Every scope. */
 export const everyScope: readonly Scope[] = [
@@ -12,6 +19,7 @@ export const everyScope: readonly Scope[] = [
   'transactions:approve',
   'sign',
   'notifications',
+  'plugins:call',
   'admin',
 ];
 

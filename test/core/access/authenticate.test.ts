@@ -39,6 +39,7 @@ test('authenticate: the bootstrap key has every scope and every relayer', () => 
   assert.deepEqual([...(principal?.scopes ?? [])].sort(), [
     'admin',
     'notifications',
+    'plugins:call',
     'sign',
     'transactions:approve',
     'transactions:read',

@@ -105,6 +105,7 @@ const scopes: ReadonlyMap<ApiKeyScope, Scope> = new Map([
   [ApiKeyScope.TRANSACTIONS_APPROVE, 'transactions:approve'],
   [ApiKeyScope.SIGN, 'sign'],
   [ApiKeyScope.NOTIFICATIONS, 'notifications'],
+  [ApiKeyScope.PLUGINS_CALL, 'plugins:call'],
   [ApiKeyScope.ADMIN, 'admin'],
 ]);
 const protoScopes: ReadonlyMap<Scope, ApiKeyScope> = new Map([...scopes].map(([proto, scope]) => [scope, proto]));

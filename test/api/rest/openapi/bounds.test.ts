@@ -25,6 +25,8 @@ const calls = {
   CreateNotificationRequest: ['POST', '/notifications'],
   UpdateNotificationRequest: ['PATCH', '/notifications/n1'],
   UpdateNetworkRequest: ['PATCH', '/networks/evm:local'],
+  CreatePluginRequest: ['POST', '/plugins'],
+  UpdatePluginRequest: ['PATCH', '/plugins/p1'],
   CreateApiKeyRequest: ['POST', '/api-keys'],
   CallRpcRequest: ['POST', '/relayers/r1/rpc'],
 } as const;
@@ -387,6 +389,13 @@ const trialsOfOne: Readonly<Record<string, Trial>> = {
   'SolanaPoliciesInput.allowed_programs maxItems': policy('solana', 'allowed_programs', listOf(program)),
   'SolanaPoliciesInput.allowed_accounts maxItems': policy('solana', 'allowed_accounts', listOf(program)),
   'SolanaPoliciesInput.disallowed_accounts maxItems': policy('solana', 'disallowed_accounts', listOf(program)),
+  'CreatePluginRequest.url maxLength': trial('CreatePluginRequest', 'url', (size) => ({ url: urlOf(size) })),
+  'CreatePluginRequest.headers maxItems': trial('CreatePluginRequest', 'headers', (size) => ({
+    url: urlOf(20),
+    headers: headersOf(size),
+  })),
+  'UpdatePluginRequest.url maxLength': trial('UpdatePluginRequest', 'url', (size) => ({ url: urlOf(size) })),
+  'UpdatePluginRequest.headers maxItems': trial('UpdatePluginRequest', 'headers', (size) => ({ headers: headersOf(size) })),
   'CreateNotificationRequest.url maxLength': trial('CreateNotificationRequest', 'url', (size) => ({ url: urlOf(size) })),
   'CreateNotificationRequest.signing_key maxLength': trial('CreateNotificationRequest', 'signing_key', (size) => ({
     url: urlOf(30),
@@ -480,6 +489,7 @@ describe('the limits of the OpenAPI document', () => {
   let limits: ReadonlyMap<string, number>;
   before(async () => {
     const rig = await startAppRig({ notifications: [{ id: 'n1', type: 'webhook', url: 'https://example.com/hook' }] });
+    await rig.ask('POST', '/api/v1/plugins', { body: JSON.stringify({ id: 'p1', url: 'http://127.0.0.1:9' }) });
     apps = { evm: rig };
     apps.stellar = await startEd25519App({ network: 'stellar', networkFields: { passphrase: 'Standalone Network ; February 2017' } });
     apps.solana = await startEd25519App({ network: 'solana' });

@@ -38,6 +38,7 @@ describe('each call that the reference page prefills', () => {
       ['deleteRelayer', 'relayer_id'],
       ['deleteSigner', 'signer_id'],
       ['deleteNotification', 'notification_id'],
+      ['deletePlugin', 'plugin_id'],
     ] as const) {
       const operation = document.operation(id);
       assert.equal((await send(operation, pathOf(operation, { [name]: String(madeByExamples[name]) }))).status, 200, id);
@@ -128,6 +129,7 @@ describe('each example of the document', () => {
 const madeByExamples: Readonly<Record<string, string>> = {
   relayer_id: 'payouts',
   notification_id: 'my-backend',
+  plugin_id: 'channels',
   signer_id: 'treasury',
   nonce: '0',
 };
@@ -208,11 +210,12 @@ function isReadOfRelayer({ verb, template, isStream }: Operation): boolean {
 
 /**
  * The status of success that the document has: 501 if the operation is not implemented. The sandbox uses SQLite, so its instance cannot be
- * drained, and the key that sends cannot approve.
+ * drained, the key that sends cannot approve, and no process serves the plugin.
  */
 function successOf({ id, responses, description }: Operation): number {
   if (id === 'drainInstance') return 400;
   if (id === 'approveTransaction') return 403;
+  if (id === 'callPlugin') return 502;
   if (description.includes('Not implemented')) return 501;
   return Number(Object.keys(responses).find((status) => status.startsWith('2')));
 }

@@ -94,6 +94,12 @@ describe('each error of the document', () => {
       const isBuilt = (await rig.ask(operation.verb, missing, operation.hasBody ? { body: '{}' } : {})).status !== 501;
       const body = operation.hasBody ? JSON.stringify(Object.values(operation.requests)[0]) : undefined;
       if (isBuilt && missing.includes('missing')) await expect(404, missing, {}, body);
+      if (operation.id === 'callPlugin') {
+        // The query, the type and the content of the body are the plugin's.
+        await expect(502, `${await freshPath(operation)}?nothing=1`, { 'content-type': 'text/plain' }, '{"a":1,"a":2}');
+        await expect(413, await freshPath(operation), {}, 'x'.repeat(1_100_000));
+        continue;
+      }
       if (isBuilt && '400' in operation.responses) await expect(400, `${await freshPath(operation)}?nothing=1`, {}, body);
       if (!operation.hasBody) continue;
       const path = await freshPath(operation);
@@ -103,7 +109,7 @@ describe('each error of the document', () => {
       await expect(415, path, { 'content-type': 'text/plain' }, '{}');
       await expect(413, path, {}, `{"a":"${'x'.repeat(1_100_000)}"}`);
     }
-    assert.deepEqual([...statuses.keys()].sort(), [400, 401, 403, 404, 413, 415]);
+    assert.deepEqual([...statuses.keys()].sort(), [400, 401, 403, 404, 413, 415, 502]);
   });
 
   it('each error of the document: matches responses to a reused and to an invalid idempotency key', async () => {
@@ -162,6 +168,7 @@ async function freshPath(operation: Operation): Promise<string> {
     values.transaction_id = await make('/relayers/r1/transactions', { to: rig.home.address, value: 1 });
   if (template.includes('{notification_id}')) values.notification_id = await make('/notifications', { url: 'https://example.com/hook' });
   if (template.includes('{delivery_id}')) values.delivery_id = await make(`/notifications/${values.notification_id}/test`, {});
+  if (template.includes('{plugin_id}')) values.plugin_id = await make('/plugins', { url: 'http://127.0.0.1:9' });
   if (template.includes('{api_key_id}')) values.api_key_id = await make('/api-keys', { name: 'mine', scopes: ['sign'] });
   return pathOf(operation, values);
 }
