@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { after, before, describe, it } from 'node:test';
 import { skipWithoutChromium, startChromium } from '../support/chromium.js';
+import { restClient } from '../support/rest-client.js';
 import { interrupt, type Sandbox, startSandbox } from '../support/sandbox.js';
 import { waitFor } from '../support/wait-for.js';
 
@@ -43,6 +44,38 @@ describe('examples against the sandbox', () => {
   it('Python example: sends, replaces, watches, signs and verifies a webhook with grpcio', { skip: skipWithoutPython() }, async () => {
     const lines = await run(python, ['examples/python/relay.py']);
     assertDone(lines, /^webhook test: valid signature$/);
+  });
+
+  it('plugin example: serves a plugin that pays with a key of its own, for callers who may only call plugins', async (test) => {
+    const rest = restClient(() => sandbox.url, sandbox.token);
+    const keyWith = async (fields: object) =>
+      (await rest('POST', '/api-keys', fields)).body.data as { readonly id: string; readonly key: string };
+    const own = await keyWith({ name: 'payout-plugin', scopes: ['transactions:read', 'transactions:write'], relayer_ids: ['sandbox'] });
+    const caller = await keyWith({ name: 'caller', scopes: ['plugins:call'] });
+    const secret = 'a secret of the plugin';
+    const host = spawn(process.execPath, ['examples/plugins/host.mjs', 'examples/plugins/payout.mjs'], {
+      env: { PATH: process.env.PATH, RELAYER_URL: sandbox.url, RELAYER_API_KEY: own.key, PLUGIN_SECRET: secret, PORT: '0' },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    test.after(() => interrupt(host));
+    let output = '';
+    host.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
+    const port = await waitFor('the host of the plugin', () => /listening on (\d+)/.exec(output)?.[1]);
+    const url = `http://127.0.0.1:${port}`;
+    const headers = [{ name: 'X-Plugin-Secret', value: secret }];
+    assert.equal((await rest('POST', '/plugins', { id: 'payout', url, headers, forward_logs: true })).status, 201);
+
+    const call = (params: object) => restClient(() => sandbox.url, caller.key)('POST', '/plugins/payout/call', { params });
+    const to = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
+    const paid = await call({ relayer_id: 'sandbox', to, value: '1' });
+    assert.equal(paid.status, 200, JSON.stringify(paid.body));
+    assert.deepEqual(paid.body.metadata.logs, [{ level: 'info', message: `payout for key ${caller.id}` }]);
+    assert.equal((await rest('GET', `/relayers/sandbox/transactions/${paid.body.data.id}`)).body.data.to, to);
+    const wrong = await call({ relayer_id: 'sandbox' });
+    assert.deepEqual([wrong.status, wrong.body.data.code, wrong.body.data.details], [400, 'INVALID_PARAMS', { got: ['relayer_id'] }]);
+    const other = await call({ relayer_id: 'sandbox-solana', to, value: '1' });
+    assert.deepEqual([other.status, other.body.data.code], [403, 'RELAYER_NOT_ALLOWED']);
+    assert.equal((await fetch(url, { method: 'POST', body: '{}' })).status, 401);
   });
 
   it('browser example: sends, replaces, watches, signs and tests a webhook with gRPC-Web', { skip: skipWithoutChromium }, async () => {
