@@ -19,6 +19,7 @@ import { outflowLamports } from './outflow.js';
 import { disallowedAmong, restrictsAccounts, whyMessageForbidden } from './policy.js';
 import { type Pricing, priceAttempt, type RecentMessages } from './price-attempt.js';
 import { questions } from './questions.js';
+import { atReachedSlot } from './reached-slot.js';
 import { mustStay, readTransaction } from './read-transaction.js';
 import { costsOf, judge } from './rules.js';
 import { patientRefusal } from './verdict.js';
@@ -31,6 +32,8 @@ export interface DraftDeps {
   readonly market: Market;
   readonly recent: RecentMessages;
   readonly denials: Denials;
+  /** Whether nodes have reached the newest slot: see `atReachedSlot`. */
+  readonly unreached: Denials;
 }
 
 /**
@@ -56,9 +59,11 @@ export async function draftAttempt(
   const key = createHash('sha256').update(messageBytes(base)).digest('base64');
   const { rules } = onNetwork('solana', relayer.policies);
   const costs = costsOf(base, { rules, stored: content.maxCost, approvals });
-  const { slot } = lifetime.since;
-  const pricing = { message: bound, isFixed, slot, relayer, costs, hasWaited, isDeniedLong: () => deps.denials.isLong(key) };
-  const priced = (await accountsRefusal(deps.rpc, pricing)) ?? (await priceAttempt(deps.rpc, deps.market, deps.recent, pricing));
+  const pricing = { message: bound, isFixed, relayer, costs, hasWaited, isDeniedLong: () => deps.denials.isLong(key) };
+  const priced = await atReachedSlot(deps.unreached, lifetime.since.slot, async (slot) => {
+    const at = { ...pricing, slot };
+    return (await accountsRefusal(deps.rpc, at)) ?? (await priceAttempt(deps.rpc, deps.market, deps.recent, at));
+  });
   // A later transaction with the same content gets the whole time again.
   if (!('refused' in priced) || priced.lasting) deps.denials.forget(key);
   if ('refused' in priced) return priced;

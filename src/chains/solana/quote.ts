@@ -12,6 +12,7 @@ import { failureSentence } from './failure.js';
 import { outflowLamports } from './outflow.js';
 import { createRecentMessages } from './price-attempt.js';
 import { questions } from './questions.js';
+import { atReachedSlot } from './reached-slot.js';
 import type { SimulationAnswer } from './read-simulation.js';
 import { deniedForMs } from './verdict.js';
 import { base64From, unsignedTransactionBytes } from './wire.js';
@@ -46,12 +47,18 @@ export async function quoteAttempt(
 }
 
 /** Simulates the message as it is, without a compute budget. Throws `NODE_UNAVAILABLE`; null: its blockhash is refused. */
-async function simulate({ rpc, lifetimes }: DraftDeps, account: string, content: SolanaContent): Promise<SimulationAnswer | null> {
+async function simulate(
+  { rpc, lifetimes, unreached }: DraftDeps,
+  account: string,
+  content: SolanaContent,
+): Promise<SimulationAnswer | null> {
   const { message, isFixed } = baseOf(content, account);
   const lifetime = isFixed ? await lifetimes.given(message.blockhash) : await lifetimes.fresh();
   if ('refused' in lifetime) return null;
   const bytes = unsignedTransactionBytes({ ...message, blockhash: lifetime.blockhash });
-  return rpc.ask(questions.simulation(base64From(bytes), lifetime.since.slot, account), { first: 'head' });
+  return atReachedSlot(unreached, lifetime.since.slot, (slot) =>
+    rpc.ask(questions.simulation(base64From(bytes), slot, account), { first: 'head' }),
+  );
 }
 
 /** A draft is refused for the balance before its fee is known. */

@@ -44,10 +44,11 @@ export function createSolanaChain(options: SolanaChainOptions): Chain {
   const market = createMarket(rpc, memory);
   const recent = createRecentMessages(options.drawLimit);
   const denials = createDenials(clock, deniedForMs);
+  const unreached = createDenials(clock, deniedForMs);
   const balanceFrom = createBalances(rpc);
   const outcomes = createAttemptOutcomes({ rpc, positions, clock, log, networkName });
   const broadcaster = createBroadcaster(rpc, log, networkName);
-  const drafting: DraftDeps = { rpc, memory, lifetimes, market, recent, denials };
+  const drafting: DraftDeps = { rpc, memory, lifetimes, market, recent, denials, unreached };
   let seen: Head = { number: 0n, hash: '', timestampMs: 0, isOwnTime: true };
 
   /** Reads the newest confirmed block, named by its slot. */
