@@ -34,6 +34,8 @@ export interface AccountOpinions {
   agreed(address: string): Promise<Shown | null>;
   /** Returns the known rules with the reserve that several endpoints show, if their newest ledgers have a readable header. */
   rules(known: LedgerRules): Promise<LedgerRules>;
+  /** True if several endpoints refuse the next number of this account, so that it is not shown as it is. Calls no node. */
+  isRefuted(address: string, account: Account | null): boolean;
   /** How far a number is above the last number that endpoints have agreed on; null: they have agreed on none. Calls no node. */
   stepsSince(address: string, sequence: bigint): bigint | null;
   /** Takes note of the number that endpoints agree on. Calls no node. */
@@ -44,15 +46,16 @@ const maxAccounts = 10_000;
 /** Two of them outvote the third. */
 const many = 3;
 
-/**
- * Creates the opinions about the accounts of a network. `hasUsed`: true if an endpoint shows a transaction with the account's signature
- * that used its last number.
- */
-export function createAccountOpinions(
-  rpc: Rpc,
-  memory: BlockMemory,
-  hasUsed: (address: string, account: Account) => Promise<boolean>,
-): AccountOpinions {
+/** What the chain shows of an account's numbers. */
+export interface NumberProofs {
+  /** True if an endpoint shows a transaction with the account's signature that used its last number. */
+  hasUsed(address: string, account: Account): Promise<boolean>;
+  /** See `RefusedNumbers.has`. */
+  isRefused(address: string, sequence: bigint): boolean;
+}
+
+/** Creates the opinions about the accounts of a network. */
+export function createAccountOpinions(rpc: Rpc, memory: BlockMemory, { hasUsed, isRefused }: NumberProofs): AccountOpinions {
   const sequences = new Map<string, bigint>();
   const asked = new Map<string, Promise<Account | null>>();
 
@@ -62,12 +65,17 @@ export function createAccountOpinions(
     return answer;
   }
 
-  function ask(address: string): Promise<readonly (Account | null)[]> {
+  const isRefuted = (address: string, account: Account | null) => account !== null && isRefused(address, account.sequence + 1n);
+
+  /** What each endpoint shows. An endpoint whose answer is refuted counts as if it had shown the answer of another endpoint. */
+  async function ask(address: string): Promise<readonly (Account | null)[]> {
     const newest = rpc.newestNumber();
-    return memory.recall(`account ${address} by several at ${newest}`, async () => {
+    const words = await memory.recall(`account ${address} by several at ${newest}`, async () => {
       const answers = await rpc.opinions(questions.accounts([address], newest));
       return answers.map((found) => found.get(address) ?? null);
     });
+    const [unrefuted] = words.filter((word) => !isRefuted(address, word));
+    return unrefuted === undefined ? words : words.map((word) => (isRefuted(address, word) ? unrefuted : word));
   }
 
   const several = async (address: string) => middleOf(await ask(address));
@@ -101,6 +109,7 @@ export function createAccountOpinions(
       });
       return { ...known, baseReserveStroops: reserve ?? known.baseReserveStroops };
     },
+    isRefuted,
     stepsSince(address, sequence) {
       const known = sequences.get(address);
       return known === undefined ? null : sequence - known;

@@ -28,6 +28,8 @@ export interface EnvelopeRefusal {
   readonly demandedFeeStroops: bigint | null;
   /** True if each node says that no ledger can include it, for another reason than its time bounds: these end by themselves. */
   readonly isInvalid: boolean;
+  /** True if several nodes got it, and each says that its number is used, or not the next one. */
+  readonly isBadNumber: boolean;
 }
 
 /** The answers of nodes to an envelope. */
@@ -78,6 +80,7 @@ export function createBroadcaster(rpc: Rpc, log: Log, networkName: string): Broa
     return {
       demandedFeeStroops: demands.length === 0 ? null : max(0n, ...demands),
       isInvalid: refused.every((result) => result !== null && isAboutContent(result)),
+      isBadNumber: refused.length > 1 && refused.every((result) => result !== null && isAboutNumber(result)),
     };
   }
 
@@ -116,6 +119,10 @@ export function createBroadcaster(rpc: Rpc, log: Log, networkName: string): Broa
 function isAboutContent(result: xdr.TransactionResult): boolean {
   const { transaction } = resultCodesOf(result);
   return transaction !== 'txTOO_LATE' && broadcastTable[transaction]?.isHopeless === true;
+}
+
+function isAboutNumber(result: xdr.TransactionResult): boolean {
+  return broadcastTable[resultCodesOf(result).transaction]?.outcome === 'nonce_used';
 }
 
 function digestOf(raw: string): string {

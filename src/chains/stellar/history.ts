@@ -26,7 +26,7 @@ const ledgersBefore = 20n;
 /**
  * Returns the account's next sequence number after a ledger; `absent` if it does not exist now, `pruned` if the number changed since,
  * because nodes keep no older state. If the endpoint of the head shows another number than the last number that several have agreed on, or
- * the next one, three endpoints or more decide. If another endpoint is asked for its word, two decide.
+ * the next one, three endpoints or more decide. If another endpoint is asked for its word, or nodes refuse that number, two decide.
  */
 export async function readSequenceAt(
   { rpc, opinions }: Pick<HistoryDeps, 'rpc' | 'opinions'>,
@@ -38,8 +38,9 @@ export async function readSequenceAt(
   const shown = await readAccount(rpc, address, { first, answeredBy });
   const steps = shown === null ? null : opinions.stepsSince(address, shown.sequence);
   const answer = nonceAnswer(numberAt(shown, ledger), answeredBy);
-  if (steps === 0n) return { ...answer, isOfSeveral: true };
-  const isFirst = first === 'head';
+  const isRefuted = opinions.isRefuted(address, shown);
+  if (steps === 0n && !isRefuted) return { ...answer, isOfSeveral: true };
+  const isFirst = first === 'head' && !isRefuted;
   const agreed = (isFirst && steps === 1n) || inUse(rpc) < (isFirst ? 3 : 2) ? null : await opinions.agreed(address);
   if (agreed === null) return answer;
   if (agreed.account !== null) opinions.noteSequence(address, agreed.account.sequence);

@@ -30,6 +30,7 @@ import { quoteAttempt } from './quote.js';
 import type { Account } from './read-entries.js';
 import { createReceiptReader, ledgerName, readTransactions, receiptFrom } from './receipts.js';
 import { receiversIn } from './receivers.js';
+import { createRefusedNumbers } from './refused-numbers.js';
 import { failureOf, resultCodesOf } from './result-codes.js';
 import { judge } from './rules.js';
 import { signDraft } from './sign.js';
@@ -53,7 +54,11 @@ export function createStellarChain(options: RpcOptions<StellarNetwork>): Stellar
   const secondReading = createSecondReading({ rpc, reader: createReceiptReader(rpc, networkId, clock), log, nowMs: clock.elapsedMs });
   const outcomes = createAttemptOutcomes({ rpc, secondReading, networkId, networkName, clock, log });
   const search = { rpc, networkId, secondReading };
-  const opinions = createAccountOpinions(rpc, memory, (address, account) => hasUsedLast(search, address, account));
+  const refused = createRefusedNumbers(broadcaster, networkId, clock);
+  const opinions = createAccountOpinions(rpc, memory, {
+    hasUsed: (address, account) => hasUsedLast(search, address, account),
+    isRefused: refused.has,
+  });
   const history = { ...search, opinions };
   const apart = createDenials(clock, apartForMs);
   const drafting: DraftDeps = { rpc, opinions, market, network, networkId, broadcaster, clock, apart };
@@ -103,7 +108,11 @@ export function createStellarChain(options: RpcOptions<StellarNetwork>): Stellar
     quote: (request) => quoteAttempt(drafting, request),
     draft: (request) => draftAttempt(drafting, request),
     sign: (draft, nonce, signer) => signDraft(networkId, onNetwork('stellar', draft), nonce, ed25519(signer)),
-    broadcastAll: broadcaster.send,
+    async broadcastAll(raws, isStillDue) {
+      const answers = await broadcaster.send(raws, isStillDue);
+      refused.note(raws, answers);
+      return answers;
+    },
     async whyFailed({ hash }) {
       const view = await askTransaction(hash).catch(() => null);
       const result = view?.found?.result ?? null;
