@@ -23,6 +23,8 @@ export interface Heads {
   readonly settled: Head | null;
   /** True if a head must be settled: it is another one, or what was undecided at the settled one has waited long for the next. */
   isDue(head: Head): boolean;
+  /** True if nodes may be asked again at the newest head about what stays undecided: on fast chains not at every head. */
+  readonly asksAgain: boolean;
   /** See `Stillness.sinceMs`. */
   readonly stillSinceMs: number | null;
   see(head: Head): void;
@@ -37,6 +39,8 @@ export interface Heads {
 
 /** What is undecided at a head is read again at the next one, or if none comes within this time and this number of block times. */
 const nextWithin = { ms: 1_000, blocks: 2 };
+/** What stays undecided may stay so for ever. It is asked about at most so often, however fast blocks come. */
+export const askAgainMs = 1_000;
 
 /** Creates the heads of a lane that has seen none. */
 export function createHeads(
@@ -52,6 +56,10 @@ export function createHeads(
   let standing: Standing = 'no_head';
   /** When the settled head is settled again; null: nothing is undecided there. */
   let againAtMs: number | null = null;
+  let asksAgain = false;
+  let askedAgainAtMs = Number.NEGATIVE_INFINITY;
+
+  const isDue = ({ hash }: Head): boolean => hash !== settled?.hash || (againAtMs !== null && clock.elapsedMs() >= againAtMs);
 
   return {
     standing: () => standing,
@@ -67,6 +75,9 @@ export function createHeads(
     get settled() {
       return settled;
     },
+    get asksAgain() {
+      return asksAgain;
+    },
     get stillSinceMs() {
       return stillness.sinceMs();
     },
@@ -74,6 +85,8 @@ export function createHeads(
       stillness.see(head);
       if (newest?.hash !== head.hash) count += 1;
       newest = head;
+      asksAgain = isDue(head) && clock.elapsedMs() - askedAgainAtMs >= askAgainMs;
+      if (asksAgain) askedAgainAtMs = clock.elapsedMs();
       if (standing === 'no_head') standing = 'unsettled';
       if (standing === 'awaiting_head') standing = 'stale';
       isUnreachable = false;
@@ -81,7 +94,7 @@ export function createHeads(
     noteUnreachable() {
       isUnreachable = true;
     },
-    isDue: ({ hash }) => hash !== settled?.hash || (againAtMs !== null && clock.elapsedMs() >= againAtMs),
+    isDue,
     settle(head, isUndecided = false) {
       settled = head;
       if (standing === 'unsettled') standing = 'settled';

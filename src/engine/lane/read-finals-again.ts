@@ -5,7 +5,7 @@ import type { Sequence } from '../../core/ports/chain/slots.js';
 import { isOver, lasted, seenAt } from '../../core/work/patience.js';
 import type { LaneContext } from './lane-context.js';
 
-/** Of the receipts that an earlier reading left undecided, this many are read again per head: they may stay so for ever. */
+/** Of the receipts that an earlier reading left undecided, these are read again, and not at every head: they may stay so for ever. */
 const undecidedPerHead = 12;
 
 const openReadings: ReadonlySet<SecondReading> = new Set(['unknown', 'below', 'different', 'status']);
@@ -56,7 +56,8 @@ export async function readFinalsAgain(
   }
 
   const undecided = finals.filter((final) => sinceOf(final) !== null).sort((a, b) => (sinceOf(a) ?? 0) - (sinceOf(b) ?? 0));
-  const [turn, later] = [undecided.slice(0, undecidedPerHead), undecided.slice(undecidedPerHead)];
+  const turns = heads.asksAgain ? undecidedPerHead : 0;
+  const [turn, later] = [undecided.slice(0, turns), undecided.slice(turns)];
   await read(finals.filter((final) => sinceOf(final) === null));
   const isAnyDecided = await read(turn);
   if (isAnyDecided) await read(later);

@@ -17,7 +17,12 @@ function sent(nonce: bigint): OpenTransaction {
 }
 
 /** Searches at this many heads for the users of these nonces, which nodes show as used but in no receipt. Returns the nonces in the order of the searches. */
-async function searchesOf(nonces: readonly bigint[], heads: number, answer: (nonce: bigint, searches: number) => NoSender) {
+async function searchesOf(
+  nonces: readonly bigint[],
+  heads: number,
+  answer: (nonce: bigint, searches: number) => NoSender,
+  averageBlockTimeMs = 2_000,
+) {
   const transactions = createOpenTransactions(
     () => false,
     () => null,
@@ -28,7 +33,7 @@ async function searchesOf(nonces: readonly bigint[], heads: number, answer: (non
     id: { chain: 'evm:1', account: '0xaccount' },
     transactions,
     heads: seen,
-    deps: { clock: { nowMs: () => 0 } },
+    deps: { clock: { nowMs: () => 0, elapsedMs: () => seen.count * averageBlockTimeMs } },
     relayer: () => modelRelayer('r1', { requiredConfirmations: 3 }),
     numbers: numbersOf(100n),
     records: { move: async () => null },
@@ -71,5 +76,12 @@ describe('the pause between searches for the user of a nonce', () => {
 
   it('explain foreign use: a nonce that a search shows as unused is searched again as soon as nodes show it as used', async () => {
     assert.deepEqual((await searchesOf([0n], 12, () => 'unused')).length, 6);
+  });
+
+  it('explain foreign use: however fast blocks come, searches are at least a second apart', async () => {
+    const inTenSeconds = async (blockMs: number) =>
+      (await searchesOf([0n, 1n, 2n, 3n, 4n], 10_000 / blockMs, () => 'unused', blockMs)).length;
+    assert.ok((await inTenSeconds(100)) <= 40);
+    assert.ok((await inTenSeconds(400)) <= 40);
   });
 });

@@ -44,7 +44,7 @@ async function isGivenUp({ sequence, account, nonce, head }: Lost): Promise<bool
     id: { chain: 'any', account },
     transactions,
     heads: seen,
-    deps: { clock: { nowMs: () => 3_600_000 } },
+    deps: { clock: { nowMs: () => 3_600_000, elapsedMs: () => seen.count * 1_000 } },
     relayer: () => modelRelayer('r1', { requiredConfirmations: 3 }),
     numbers: numbersOf(nonce + 1n),
     records: {

@@ -9,6 +9,7 @@ import { attemptsInSlot } from '../../../core/transaction/outbid.js';
 import { isUsed } from '../block-view.js';
 import { waitsFor } from '../commit-moves.js';
 import { isProvablyUsed, isSearchedLong } from '../give-up-slot.js';
+import { askAgainMs } from '../heads.js';
 import type { LaneContext } from '../lane-context.js';
 import { whoPaidBefore } from '../paid-before.js';
 import { isInFinalBlock, proveUse } from '../prove-use.js';
@@ -31,6 +32,7 @@ export function createForeignExplainer(lane: LaneContext, sequence: Sequence): (
   /** The consecutive rounds of searches that found nothing, and the heads since the last round. */
   let emptyRounds = 0;
   let heads = 0;
+  let searchedAtMs = Number.NEGATIVE_INFINITY;
   return async (head) => {
     heads += 1;
     const mysteries: Mystery[] = [];
@@ -47,10 +49,14 @@ export function createForeignExplainer(lane: LaneContext, sequence: Sequence): (
     // A slot that a search showed as unused is searched later again if nodes still show it as used: until then it is not explained.
     if (!isAnyUnexplained) emptyRounds = 0;
     const pause = emptyRounds === 0 ? 1 : 2 ** Math.min(emptyRounds - 1, maxDoublings);
-    if (mysteries.length === 0 || heads < pause) return;
+    const nowMs = lane.deps.clock.elapsedMs();
+    // On fast chains not at every head: a node can show for ever that nonces are used.
+    if (mysteries.length === 0 || heads < pause || nowMs - searchedAtMs < askAgainMs) return;
+    const passed = heads;
+    searchedAtMs = nowMs;
     heads = 0;
     const results = new Set<SearchResult>();
-    for (const mystery of mysteries.slice(0, searchesPerHead)) results.add(await explainOne(lane, sequence, head, { ...mystery, pause }));
+    for (const mystery of mysteries.slice(0, searchesPerHead)) results.add(await explainOne(lane, sequence, head, { ...mystery, passed }));
     if (results.has('found')) emptyRounds = 0;
     else if (results.has('empty')) emptyRounds += 1;
   };
@@ -61,12 +67,12 @@ type Mystery = { readonly open: OpenTransaction; readonly record: Tracked } & No
 /** `unused`: the nonce is not used at all. That takes one call and explains nothing, so it neither shortens nor extends the pause. */
 type SearchResult = 'found' | 'empty' | 'unused';
 
-/** Searches for the transaction that used the nonce. `pause`: heads since the last round of searches. */
+/** Searches for the transaction that used the nonce. `passed`: heads since the last round of searches. */
 async function explainOne(
   lane: LaneContext,
   sequence: Sequence,
   head: Head,
-  { open, record, heads, lastHash, emptyHeads, pause }: Mystery & { readonly pause: number },
+  { open, record, heads, lastHash, emptyHeads, passed }: Mystery & { readonly passed: number },
 ): Promise<SearchResult> {
   const { id, nonce } = open.transaction;
   if (nonce === null) return 'empty';
@@ -81,7 +87,7 @@ async function explainOne(
   // An attempt of ours in a block whose receipt no node has: the index may recover, or the receipt is pruned.
   const ours = isKnown ? attemptsInSlot(open).find((attempt) => hashesOf(attempt).includes(user.hash)) : undefined;
   const isForeign = isKnown && ours === undefined;
-  const nowEmptyHeads = user === null ? emptyHeads : isForeign ? 0 : emptyHeads + pause;
+  const nowEmptyHeads = user === null ? emptyHeads : isForeign ? 0 : emptyHeads + passed;
   record.unexplained = { heads, lastHash, emptyHeads: nowEmptyHeads, searchedAt: lane.heads.count };
   if (user === null) return 'empty';
   const isSearched = !isKnown && isSearchedLong(lane, open, emptyHeads);
