@@ -51,7 +51,7 @@ interface SecondReadingDeps {
 /** Reads receipts again before they become final. */
 export interface SecondReadings {
   /** Takes note of the endpoint that showed a transaction in a block, which cannot confirm that; undefined: it is unknown. */
-  noteSource(receipt: SenderTransaction, by: number | undefined): void;
+  noteSource(receipt: SenderTransaction | Receipt, by: number | undefined): void;
   /** See `Sequence.readAgain`. */
   of(receipts: readonly Receipt[]): Promise<ReadonlyMap<string, SecondReading>>;
   /** True if a reading showed that its block does not hold it. An endpoint may go on to show it: then the receipt of another one counts. */
@@ -62,17 +62,20 @@ export interface SecondReadings {
 export function createSecondReading({ rpc, reader, log, nowMs }: SecondReadingDeps): SecondReadings {
   const { leftOutBy } = reader;
   const below = createDenials({ nowMs, elapsedMs: nowMs }, belowForMs);
-  /** The endpoint that showed a receipt last, and its block, by the transaction's hash. */
-  const sources = new Map<string, { readonly by: number; readonly blockHash: string }>();
+  /** The endpoint that showed a transaction last, and how, by the transaction's hash. */
+  const sources = new Map<string, { readonly by: number; readonly shown: SenderTransaction | Receipt }>();
   /** Blocks that do not hold a transaction although an endpoint said so, by the transaction's hash. */
   const refuted = new Map<string, string>();
   /** Two endpoints may differ in a fact of every receipt. */
   let quietUntilMs = Number.NEGATIVE_INFINITY;
 
-  /** The endpoint that showed this receipt; undefined: unknown, such as after a restart. */
-  function sourceOf({ hash, blockHash }: Receipt): number | undefined {
-    const source = sources.get(hash);
-    return source?.blockHash === blockHash ? source.by : undefined;
+  /**
+   * The endpoint that showed this receipt; undefined: unknown, such as after a restart, or if another one has shown the transaction
+   * otherwise since: that one must not stand for the endpoint that is doubted.
+   */
+  function sourceOf(receipt: Receipt): number | undefined {
+    const source = sources.get(receipt.hash);
+    return source !== undefined && isShownAs(receipt, source.shown) ? source.by : undefined;
   }
 
   /** Like `reader.read`, each from an endpoint that none of these words about it is from. */
@@ -139,7 +142,11 @@ export function createSecondReading({ rpc, reader, log, nowMs }: SecondReadingDe
   return {
     noteSource(receipt, by) {
       if (by === undefined) sources.delete(receipt.hash);
-      else remember(sources, receipt.hash, { by, blockHash: receipt.blockHash }, maxSources);
+      else {
+        const { hash, blockNumber, blockHash } = receipt;
+        const shown = 'succeeded' in receipt ? receipt : { hash, blockNumber, blockHash };
+        remember(sources, hash, { by, shown }, maxSources);
+      }
     },
     async of(receipts) {
       const readings = new Map<string, SecondReading>(receipts.map(({ hash }) => [hash, 'alone']));
@@ -196,6 +203,19 @@ function isAlike(one: Receipt, other: Receipt): boolean {
 
 function isInSameBlock(one: Receipt, other: Receipt): boolean {
   return one.blockHash === other.blockHash && one.blockNumber === other.blockNumber;
+}
+
+/** True if this is the receipt that an endpoint has shown. */
+function isShownAs(receipt: Receipt, shown: SenderTransaction | Receipt): boolean {
+  if (receipt.blockHash !== shown.blockHash) return false;
+  return receipt.isOnlyBlock === true || ('succeeded' in shown && isAlike(receipt, shown) && !areDisputed(receipt.facts, shown.facts));
+}
+
+function areDisputed(one: Receipt['facts'], other: Receipt['facts']): boolean {
+  if (one === null || other === null) return false;
+  return (
+    isDisputed(one.gasUsed, other.gasUsed) || isDisputed(one.feePaid, other.feePaid) || isDisputed(one.returnValueXdr, other.returnValueXdr)
+  );
 }
 
 /** A fact that one of them lacks is not disputed. */

@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { createSecondReading, type ReceiptReader, type Word } from '../../../src/chains/rpc/second-reading.js';
+import type { Receipt } from '../../../src/core/ports/chain/outcomes.js';
+import { silentLog } from '../../support/stored-samples.js';
+
+const honest: Receipt = {
+  hash: '0x01',
+  blockNumber: 7n,
+  blockHash: '0xb7',
+  succeeded: true,
+  facts: { gasUsed: 21_000n, feePaid: 5n, returnValueXdr: null },
+};
+const facts = honest.facts;
+
+/** Two endpoints whose blocks hold the transaction; each shows its receipt. */
+function secondReadingOf(shown: readonly [Receipt, Receipt]) {
+  const wordOf = (by: number): ReadonlyMap<string, Word> =>
+    new Map(shown[by] === undefined ? [] : [[honest.hash, { receipt: shown[by], by }]]);
+  const reader: ReceiptReader = {
+    async read(receipts, first) {
+      if (receipts.length === 0) return new Map();
+      if (first === 'head') return wordOf(0);
+      assert.ok(typeof first === 'object' && 'otherThan' in first);
+      const by = [0, 1].find((place) => !first.otherThan.has(place));
+      return by === undefined ? new Map() : wordOf(by);
+    },
+    leftOutBy: async () => null,
+    shownBy: async (source) => shown[source],
+  };
+  const rpc = { isSingle: () => false, silentForMs: () => 0 };
+  return createSecondReading({ rpc, reader, log: silentLog, nowMs: () => 1_000 });
+}
+
+describe('a receipt that one of two endpoints made up', () => {
+  const lies = {
+    'another result': { ...honest, succeeded: false },
+    'another fee': { ...honest, facts: { gasUsed: 21_000n, feePaid: 9n, returnValueXdr: null } },
+    'another amount of gas': { ...honest, facts: { gasUsed: 9n, feePaid: 5n, returnValueXdr: null } },
+    'another value': { ...honest, facts: { gasUsed: 21_000n, feePaid: 5n, returnValueXdr: 'AAAA' } },
+  } as const;
+  const truth: Receipt = { ...honest, facts: { gasUsed: 21_000n, feePaid: 5n, returnValueXdr: 'BBBB' } };
+  for (const [what, lie] of Object.entries(lies)) {
+    for (const liar of [0, 1]) {
+      for (const last of ['the liar', 'the other one', 'none'] as const) {
+        it(`second reading: ${what} of endpoint ${liar} is not confirmed by itself, after ${last} has shown the transaction`, async () => {
+          const secondReading = secondReadingOf(liar === 0 ? [lie, truth] : [truth, lie]);
+          if (last !== 'none') secondReading.noteSource(lie, liar);
+          if (last === 'the other one') secondReading.noteSource(truth, 1 - liar);
+          const reading = (await secondReading.of([lie])).get(honest.hash);
+          if (lie.succeeded !== truth.succeeded) return assert.equal(reading, 'status');
+          assert.ok(typeof reading === 'object' && reading.succeeded, `${JSON.stringify(reading === undefined)}`);
+          assert.ok(facts !== null && reading.facts !== null);
+          const kept = (['gasUsed', 'feePaid', 'returnValueXdr'] as const).filter((fact) => reading.facts?.[fact] != null);
+          for (const fact of kept) assert.equal(reading.facts[fact], truth.facts?.[fact], fact);
+        });
+      }
+    }
+  }
+
+  it('second reading: a receipt of which both show the same is confirmed, whoever showed it last', async () => {
+    const secondReading = secondReadingOf([honest, honest]);
+    assert.equal((await secondReading.of([honest])).get(honest.hash), 'same');
+    secondReading.noteSource(honest, 0);
+    secondReading.noteSource({ ...honest }, 1);
+    assert.equal((await secondReading.of([honest])).get(honest.hash), 'same');
+  });
+});
