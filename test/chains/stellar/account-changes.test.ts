@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Account, Asset, Keypair, MuxedAccount, Operation, type Transaction, TransactionBuilder, xdr } from '@stellar/stellar-sdk';
 import { StellarAccountChangeSchema } from '../../../gen/relayer/v1/stellar_pb.js';
-import { changeBy } from '../../../src/chains/stellar/account-changes.js';
+import { changeBy, forbidden, requireAllowed } from '../../../src/chains/stellar/account-changes.js';
 import { createStellarChain } from '../../../src/chains/stellar/stellar-chain.js';
 import { enumTextsOf } from '../../../src/codec/enum-codec.js';
 import { DomainError } from '../../../src/core/errors/errors.js';
@@ -123,6 +123,22 @@ describe('account changes', () => {
         assert.ok('refused' in draft && draft.refused === 'not_allowed' && draft.lasting, `${name}: drafted`);
       }
     }
+  });
+
+  it('account changes: a refusal names the account, whose it is, and the policy', () => {
+    const rest = "can do (account_merge), which the relayer's allow_account_changes does not name";
+    assert.equal(forbidden('account_merge', 'GA', 'GA'), `takes away what GA, the relayer's account, ${rest}`);
+    assert.equal(forbidden('account_merge', 'GB', 'GA'), `takes away what GB, an account of its operation_source_accounts, ${rest}`);
+    requireAllowed('operations[0]', null);
+    assert.throws(
+      () => requireAllowed('operations[0]', 'is not allowed'),
+      (error: unknown) => {
+        assert.ok(error instanceof DomainError);
+        const fields = [{ field: 'operations[0]', description: 'is not allowed' }];
+        assert.deepEqual([error.reason, error.message, error.fields], ['RECEIVER_NOT_ALLOWED', 'operations[0] is not allowed', fields]);
+        return true;
+      },
+    );
   });
 
   it('account changes: operations of other accounts are none of the relayer', async (test) => {

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { nativeToScVal, xdr } from '@stellar/stellar-sdk';
-import { compareValues } from '../../../src/chains/stellar/contract-value.js';
+import { nativeToScVal, scValToBigInt, xdr } from '@stellar/stellar-sdk';
+import { compareValues, contractValueFrom } from '../../../src/chains/stellar/contract-value.js';
+import { DomainError } from '../../../src/core/errors/errors.js';
+import { maxValueDepth, type StellarValue, type StellarWideKind } from '../../../src/core/records/stellar.js';
 import { stellarKey } from '../../support/stellar.js';
 
 const big = (value: bigint, type: 'i128' | 'u128' | 'i256' | 'u256' | 'i64' | 'u64'): xdr.ScVal => nativeToScVal(value, { type });
@@ -40,5 +42,36 @@ describe('compareValues: sorts as the host does', () => {
     assert.equal(compareValues(one, one), 0);
     assert.equal(compareValues(one, other), -compareValues(other, one));
     assert.notEqual(compareValues(one, other), 0);
+  });
+});
+
+describe('contract values', () => {
+  const problemOf = (value: StellarValue): string => {
+    try {
+      contractValueFrom(value, 'args[0]');
+    } catch (error) {
+      return error instanceof DomainError ? error.message : String(error);
+    }
+    return 'it is accepted';
+  };
+  const wide = (kind: StellarWideKind, decimal: string): StellarValue => ({ kind, decimal, parts: [] });
+
+  for (const [kind, least, most, range] of [
+    ['u128', 0n, 2n ** 128n - 1n, '0 to 2^128-1'],
+    ['i128', -(2n ** 127n), 2n ** 127n - 1n, '-2^127 to 2^127-1'],
+    ['u256', 0n, 2n ** 256n - 1n, '0 to 2^256-1'],
+    ['i256', -(2n ** 255n), 2n ** 255n - 1n, '-2^255 to 2^255-1'],
+  ] as const)
+    it(`contract values: ${kind} is from ${range}`, () => {
+      for (const end of [least, most, 7n]) assert.equal(scValToBigInt(contractValueFrom(wide(kind, String(end)), 'args[0]')), end);
+      for (const outside of [least - 1n, most + 1n, 10n ** 80n])
+        assert.equal(problemOf(wide(kind, String(outside))), `args[0].${kind} must be an integer from ${range}`);
+    });
+
+  it('contract values: are nested at most as deep as contracts need, and too deep ones are refused however they come', () => {
+    const nested = (depth: number): StellarValue => (depth === 1 ? { kind: 'void' } : { kind: 'vec', values: [nested(depth - 1)] });
+    assert.equal(problemOf(nested(maxValueDepth)), 'it is accepted');
+    assert.match(problemOf(nested(maxValueDepth + 1)), /must not be nested deeper than \d+ levels$/);
+    assert.equal(problemOf({ kind: 'too_deep' }), `args[0] must not be nested deeper than ${maxValueDepth} levels`);
   });
 });
