@@ -27,6 +27,7 @@ export function createRpcRig<T extends DescService>(
   implementation: Partial<ServiceImpl<T>>,
   principal: Principal | null = anyone,
   { keys, serveOnce }: RigIdempotency = { keys: [], serveOnce: neverOnce },
+  { bodyProblem = null }: Partial<Pick<Call, 'bodyProblem'>> = {},
 ): RpcRig<T> {
   const lines: RpcRig<T>['lines'] = [];
   const write = (fields: object, message: string) => lines.push({ fields: fields as Record<string, unknown>, message });
@@ -42,7 +43,7 @@ export function createRpcRig<T extends DescService>(
       isAudited: false,
       principal,
       warnings: [],
-      bodyProblem: null,
+      bodyProblem,
       traceParent: null,
       traceId: null,
       failure: null,

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Code, ConnectError } from '@connectrpc/connect';
-import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from '../../../gen/google/rpc/error_details_pb.js';
+import { BadRequestSchema, ErrorInfoSchema, RequestInfoSchema, RetryInfoSchema } from '../../../gen/google/rpc/error_details_pb.js';
 import { NotificationService } from '../../../gen/relayer/v1/notification_service_pb.js';
 import { TransactionService } from '../../../gen/relayer/v1/transaction_service_pb.js';
-import { domainErrorOf } from '../../../src/api/contract/errors.js';
+import { bodyRefused, domainErrorOf } from '../../../src/api/contract/errors.js';
+import { maxBodyBytes } from '../../../src/api/contract/shared-errors.js';
 import { DomainError, invalidField } from '../../../src/core/errors/errors.js';
 import { ConflictError } from '../../../src/core/ports/store/change.js';
 import { createRpcRig } from '../../support/rpc-rig.js';
@@ -51,6 +52,32 @@ describe('error interceptor', () => {
     assert.deepEqual(
       lines.map(({ message }) => message),
       ['a call failed'],
+    );
+  });
+
+  it('error interceptor: a canceled call stays canceled, with its request id, and is not logged', async () => {
+    for (const code of [Code.Canceled, Code.DeadlineExceeded]) {
+      const { client, lines } = throwing(new ConnectError('gone', code));
+      const failure = await failureOf(client.getNotification({}));
+      assert.deepEqual([failure.code, failure.rawMessage], [code, 'gone']);
+      assert.deepEqual(
+        failure.findDetails(RequestInfoSchema).map(({ requestId }) => requestId),
+        ['request-1'],
+      );
+      assert.deepEqual(lines, []);
+    }
+  });
+
+  it('error interceptor: a message that is too large names the limit of its method, and one that cannot be read its problem', () => {
+    const large = bodyRefused(new ConnectError('message is larger than configured readMaxBytes 1234', Code.ResourceExhausted));
+    assert.deepEqual([large.kind, large.reason], ['too_large', 'BODY_TOO_LARGE']);
+    assert.match(large.message, /\b1234\b/);
+    const unnamed = bodyRefused(new ConnectError('too much', Code.ResourceExhausted));
+    assert.ok(unnamed.message.includes(String(maxBodyBytes)), unnamed.message);
+    const unread = bodyRefused(new ConnectError('premature EOF', Code.InvalidArgument));
+    assert.deepEqual(
+      [unread.kind, unread.reason, unread.message],
+      ['invalid', 'BODY_MALFORMED', 'the body is not well-formed: premature EOF'],
     );
   });
 

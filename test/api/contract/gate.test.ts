@@ -208,6 +208,44 @@ describe('gate', () => {
     assert.equal(await answer('a', 'a'), 'InvalidArgument IDEMPOTENCY_KEY_INVALID Idempotency-Key must be sent only once [Bad Request]');
   });
 
+  it('gate: the key of the request and of its header must be equal, and either one counts', async () => {
+    const begun = async (keys: readonly string[], idempotencyKey?: string) => {
+      const names: string[] = [];
+      const idempotency = {
+        begin: async ({ idempotencyKey: name, keyId, method }: StoredResponseKey) => {
+          names.push(`${keyId} ${method} ${name}`);
+          throw new DomainError('unprocessable', 'IDEMPOTENCY_KEY_REUSED', 'it runs');
+        },
+      };
+      const serveOnce = createServeOnce({ idempotency, fingerprint, secretBox });
+      const rig = createRpcRig(TransactionService, implementation, anyone, { keys, serveOnce });
+      const refusal = await told(
+        rig.client.sendTransaction({ relayerId: 'nobody', ...(idempotencyKey === undefined ? {} : { idempotencyKey }) }),
+      );
+      return names[0] ?? refusal;
+    };
+    const method = '/relayer.v1.TransactionService/SendTransaction';
+    assert.equal(await begun(['a']), `any ${method} a`);
+    assert.equal(await begun([], 'b'), `any ${method} b`);
+    assert.equal(await begun(['c'], 'c'), `any ${method} c`);
+    assert.equal(
+      await begun(['c'], 'd'),
+      'InvalidArgument IDEMPOTENCY_KEY_INVALID idempotency_key must equal the metadata idempotency-key if both are sent [Bad Request]',
+    );
+  });
+
+  it('gate: a body that does not fit its message is refused after the relayer is checked, and never served', async () => {
+    seen = [];
+    const bodyProblem = new DomainError('invalid', 'FIELD_INVALID', 'evm.value is no number');
+    const rig = createRpcRig(TransactionService, implementation, anyone, undefined, { bodyProblem });
+    const send = (relayerId: string) =>
+      told(rig.client.sendTransaction({ relayerId, transaction: { case: 'evm', value: { value: '1' } } }));
+    assert.match(await send('nobody'), /^NotFound RELAYER_NOT_FOUND/);
+    assert.match(await send('paused'), /^FailedPrecondition RELAYER_PAUSED/);
+    assert.equal(await send('evm'), 'InvalidArgument FIELD_INVALID evm.value is no number [Bad Request]');
+    assert.deepEqual(seen, []);
+  });
+
   it('gate: checks streams too', async () => {
     seen = [];
     const watch = async (relayerId: string) => {

@@ -23,3 +23,18 @@ it('readiness is false as soon as the store is known to be away, without a measu
   assert.equal((await readiness()).ready, true);
   assert.equal(measured, 2);
 });
+
+it('readiness is false as soon as the service leaves, and while a measurement fails or hangs, with nothing else of it changed', async () => {
+  const leaving = new AbortController();
+  const clock = { nowMs: () => 0 };
+  const measured = { ready: true, components: { store: 'ok' }, networks: { local: 'ok' } };
+  const readiness = createReadiness(async () => measured, { clock, leaving: leaving.signal });
+  assert.equal(await readiness(), measured);
+  leaving.abort();
+  assert.deepEqual(await readiness(), { ready: false, components: { store: 'ok', service: 'stopping' }, networks: { local: 'ok' } });
+  const { signal } = new AbortController();
+  const failing = createReadiness(() => Promise.reject(new Error('a bug')), { clock, leaving: signal });
+  assert.deepEqual(await failing(), { ready: false, components: { readiness: 'cannot be measured' }, networks: {} });
+  const hanging = createReadiness(() => new Promise(() => undefined), { clock, leaving: signal });
+  assert.deepEqual(await hanging(), { ready: false, components: { readiness: 'cannot be measured in time' }, networks: {} });
+});
