@@ -25,6 +25,7 @@ it('error table: each kind has the status, the code and the text of the contract
     'rate_limited: 429 ResourceExhausted Too Many Requests',
     'internal: 500 Internal Internal Server Error',
     'unimplemented: 501 Unimplemented Not Implemented',
+    'bad_gateway: 502 Internal Bad Gateway',
     'unavailable: 503 Unavailable Service Unavailable',
     'deadline_exceeded: 504 DeadlineExceeded Gateway Timeout',
   ]);
