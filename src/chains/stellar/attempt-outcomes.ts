@@ -10,6 +10,7 @@ import type { CallOptions } from '../rpc/call-router.js';
 import { createDenials } from '../rpc/denials.js';
 import type { Rpc } from '../rpc/rpc.js';
 import type { SecondReadings } from '../rpc/second-reading.js';
+import { inUse } from '../rpc/second-word.js';
 import { readAccounts } from './account.js';
 import { accountOf } from './address.js';
 import { questions } from './questions.js';
@@ -25,7 +26,8 @@ export interface AttemptOutcomes {
    * that node still has every ledger since the draft. If the node lacks some of them, the outcome is unknown, unless the sequence number is
    * provably unused.
    *
-   * One node's word that an attempt never landed or is lost ends nothing: another endpoint must agree. A single endpoint must say so at
+   * One node's word that an attempt never landed or is lost ends nothing: another endpoint must agree. One that lacks some of the ledgers
+   * does not, so a third one is asked, and without it the outcome is unknown. A single endpoint must say so at
    * some heads and for a while. Until then the attempt is open. A landed attempt is final when another endpoint shows the same, or after a
    * minute in which none has a word about it. Throws `NODE_UNAVAILABLE`.
    */
@@ -46,6 +48,8 @@ export interface AttemptOutcomesDeps {
 const aloneFor = { heads: 8, ms: 60_000 };
 /** Without a word of another endpoint, a landed attempt is final after this long. */
 const unreadForMs = 60_000;
+/** No network has an earlier one. */
+const firstLedger = 1n;
 /** Bounds the memory of a single endpoint's answers. */
 const maxDoubted = 10_000;
 
@@ -61,11 +65,11 @@ export function createAttemptOutcomes({ rpc, secondReading, networkId, networkNa
     readFrom({ rpc, secondReading, networkId, clock }, attempts, options);
 
   /** Returns null if no endpoint answers that did not give the first answers: each of them would confirm itself. */
-  async function readAgain(attempts: readonly Attempt[], answeredBy: ReadonlySet<number>): Promise<Views | null> {
+  async function readAgain(attempts: readonly Attempt[], asked: ReadonlySet<number>, answeredBy: Set<number>): Promise<Views | null> {
     try {
-      const second = await read(attempts, { first: { otherThan: answeredBy } });
+      const again = await read(attempts, { first: { otherThan: asked }, answeredBy });
       isReported = false;
-      return second;
+      return again;
     } catch (error) {
       if (!isUnavailable(error)) throw error;
       if (!isReported)
@@ -128,11 +132,15 @@ export function createAttemptOutcomes({ rpc, secondReading, networkId, networkNa
       if (doubtful.size === 0) return confirm(attempts, believed);
       // Attempts around the same inner transaction are distinguished only if the request names all of them.
       const asked = attempts.filter((attempt) => doubtful.has(sourceOf(attempt)));
-      const second = await readAgain(asked, answeredBy);
+      const byOther = new Set<number>();
+      const second = await readAgain(asked, answeredBy, byOther);
+      const both = new Set([...answeredBy, ...byOther]);
+      const isContested = asked.some(({ hash }) => isUndecided(believed.get(hash), second?.outcomes.get(hash)));
+      const third = isContested && inUse(rpc) > both.size ? await readAgain(asked, both, new Set()) : null;
       const outcomes = new Map(believed);
       for (const [hash, outcome] of believed) {
         if (!isLost(outcome)) continue;
-        const agreed = combined(outcome, second?.outcomes.get(hash));
+        const agreed = combined(outcome, second?.outcomes.get(hash), third?.outcomes.get(hash));
         // The lane itself has patience with an unknown outcome.
         const isBelieved = agreed.kind !== 'dead' || !rpc.isSingle() || (second !== null && isLasting(hash, second.ledger));
         outcomes.set(hash, isBelieved ? agreed : { kind: 'open' });
@@ -148,13 +156,20 @@ function isLost(outcome: AttemptOutcome | undefined): boolean {
   return outcome?.kind === 'dead' || outcome?.kind === 'unknown';
 }
 
+/** True if both endpoints lack the attempt, and one of them lacks ledgers that could hold it, too. */
+function isUndecided(one: AttemptOutcome | undefined, other: AttemptOutcome | undefined): boolean {
+  return isLost(one) && isLost(other) && (one?.kind === 'unknown' || other?.kind === 'unknown');
+}
+
 /**
- * A node that has the attempt in a ledger, or does not see its end, contradicts one that does; a node with all ledgers knows more than one
- * without. Without a second answer it is open.
+ * A node that has the attempt in a ledger, or does not see its end, contradicts one that does. Two nodes with all ledgers must show that it
+ * is dead: a node without some of them confirms nothing. Without a second answer it is open.
  */
-function combined(lost: AttemptOutcome, second: AttemptOutcome | undefined): AttemptOutcome {
+function combined(lost: AttemptOutcome, second: AttemptOutcome | undefined, third: AttemptOutcome | undefined): AttemptOutcome {
   if (second === undefined) return { kind: 'open' };
-  return !isLost(second) || (lost.kind === 'unknown' && second.kind === 'dead') ? second : lost;
+  for (const word of [second, third]) if (word !== undefined && !isLost(word)) return word;
+  const [one, other] = [lost, second, third].filter((word) => word?.kind === 'dead');
+  return one !== undefined && other !== undefined ? one : { kind: 'unknown' };
 }
 
 /** The state that one endpoint shows. */
@@ -209,11 +224,12 @@ function outcomeOf(attempt: Attempt, views: ReadonlyMap<string, ShownView>, acco
   // The views may come from different nodes: only ledgers that all of them know count.
   const [first, ...others] = hashesOf(attempt).flatMap((hash) => views.get(hash) ?? []);
   if (first === undefined) return { kind: 'open' };
-  const { latestLedger, latestCloseTimeS, oldestLedger } = others.reduce(commonView, first);
+  const view = others.reduce(commonView, first);
+  const { latestLedger, latestCloseTimeS, oldestLedger } = view;
   const { maxTimeS, sequence, ledger } = onNetwork('stellar', attempt.fields);
   // A node below that ledger lags, or its network was reset: what it lacks proves nothing.
   if (latestLedger < ledger) return { kind: 'open' };
-  const hasAllLedgers = oldestLedger <= ledger + 1n;
+  const hasAllLedgers = oldestLedger <= ledger + 1n && hasAllSince(view, attempt.createdAtMs);
   // A higher account ledger comes from a node that is ahead of the node that looked for the transaction.
   const isUsed = account === null || (account.sequence >= sequence && latestLedger >= account.ledger);
   if (isUsed) {
@@ -228,6 +244,14 @@ function outcomeOf(attempt: Attempt, views: ReadonlyMap<string, ShownView>, acco
   return { kind: 'dead', sentence: 'its time bounds have passed and no ledger contains it' };
 }
 
+/**
+ * True if a node has each ledger that closed since a time. The ledger of a draft is the word of one node, which may number its ledgers
+ * wrongly.
+ */
+function hasAllSince({ oldestLedger, oldestCloseTimeS }: NodeView, ms: number): boolean {
+  return oldestLedger <= firstLedger || oldestCloseTimeS * 1000n <= BigInt(ms);
+}
+
 function usedByAnother(sequence: bigint): string {
   return `another transaction used sequence number ${sequence} of its source account`;
 }
@@ -238,5 +262,6 @@ function commonView(a: NodeView, b: NodeView): NodeView {
     latestLedger: a.latestLedger < b.latestLedger ? a.latestLedger : b.latestLedger,
     latestCloseTimeS: a.latestCloseTimeS < b.latestCloseTimeS ? a.latestCloseTimeS : b.latestCloseTimeS,
     oldestLedger: a.oldestLedger > b.oldestLedger ? a.oldestLedger : b.oldestLedger,
+    oldestCloseTimeS: a.oldestCloseTimeS > b.oldestCloseTimeS ? a.oldestCloseTimeS : b.oldestCloseTimeS,
   };
 }

@@ -13,6 +13,7 @@ export interface NodeView {
   readonly latestLedger: bigint;
   readonly latestCloseTimeS: bigint;
   readonly oldestLedger: bigint;
+  readonly oldestCloseTimeS: bigint;
 }
 
 /** A transaction in a ledger. */
@@ -40,7 +41,13 @@ export function nodeViewFrom(answer: unknown, hash: string, networkId: Buffer): 
   const oldestLedger = integerFrom(view.oldestLedger, 'oldest ledger');
   if (found !== null && (found.ledger > latestLedger || found.ledger < oldestLedger))
     throw new MalformedAnswerError('ledger of a transaction');
-  return { found, latestLedger, latestCloseTimeS: integerFrom(view.latestLedgerCloseTime, 'close time'), oldestLedger };
+  return {
+    found,
+    latestLedger,
+    latestCloseTimeS: integerFrom(view.latestLedgerCloseTime, 'close time'),
+    oldestLedger,
+    oldestCloseTimeS: integerFrom(view.oldestLedgerCloseTime, 'close time of the oldest ledger'),
+  };
 }
 
 function foundFrom(view: Answer, asked: string, networkId: Buffer): FoundTransaction | null {

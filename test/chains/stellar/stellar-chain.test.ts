@@ -3,6 +3,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { Asset, Operation, xdr } from '@stellar/stellar-sdk';
 import { createStellarChain, type StellarChain } from '../../../src/chains/stellar/stellar-chain.js';
 import { DomainError } from '../../../src/core/errors/errors.js';
+import { onNetwork } from '../../../src/core/records/on-network.js';
 import type { StellarAttemptFields, StellarRequest } from '../../../src/core/records/stellar.js';
 import type { Attempt } from '../../../src/core/records/transaction.js';
 import { type DurationClock, systemClock } from '../../../src/core/work/clock.js';
@@ -307,6 +308,64 @@ describe('outcome of a fee-bump envelope around another account’s transaction'
     isPartial = false;
     assert.equal(await outcomeOf({ chain }, attempt), 'dead');
   });
+
+  /** A node that has all ledgers, one that keeps only the newest, and one that hides each transaction. */
+  const roles = {
+    whole: (_: TestContext, { node }: Rig) => startStellar({ ledger: node.ledger }),
+    async fresh(_: TestContext, { node }: Rig) {
+      const fresh = await startStellar({ ledger: node.ledger });
+      fresh.setOldest(node.ledger.latest().sequence);
+      return fresh;
+    },
+    async hiding(test: TestContext, { node }: Rig) {
+      return startFakeNode(test, async (request) => {
+        const answers = [JSON.parse((await relayed(node.url, request)).body)].flat();
+        for (const [at, answer] of answers.entries())
+          if (request.calls[at]?.method === 'getTransaction' && answer.result?.status !== undefined)
+            answer.result = { ...answer.result, status: 'NOT_FOUND', envelopeXdr: undefined, resultXdr: undefined, ledger: undefined };
+        return { body: JSON.stringify(request.isBatch ? answers : answers[0]) };
+      });
+    },
+  } as const;
+  const outcomes: readonly (readonly [nodes: readonly (keyof typeof roles)[], hasLanded: boolean, kind: string])[] = [
+    [['hiding', 'fresh'], true, 'unknown'],
+    [['fresh', 'hiding'], true, 'unknown'],
+    [['hiding', 'whole'], true, 'landed'],
+    [['hiding', 'fresh', 'whole'], true, 'landed'],
+    [['fresh', 'hiding', 'whole'], true, 'landed'],
+    [['fresh', 'fresh', 'whole'], true, 'landed'],
+    [['fresh', 'fresh', 'hiding'], true, 'unknown'],
+    [['whole', 'fresh'], false, 'unknown'],
+    [['fresh', 'whole'], false, 'unknown'],
+    [['whole', 'fresh', 'whole'], false, 'dead'],
+    [['fresh', 'whole', 'whole'], false, 'dead'],
+    [['whole', 'whole'], false, 'dead'],
+  ];
+  for (const [nodes, hasLanded, kind] of outcomes) {
+    it(`outcome of a fee-bump envelope around another account’s transaction: ${nodes.join(', ')}: ${hasLanded ? 'landed' : 'its number was used'} is ${kind}`, async (test) => {
+      const rig = await start(test);
+      const attempt = await signed(rig, 0);
+      if (hasLanded) submitInner(rig, attempt);
+      else rig.node.ledger.submit(rig.wallet.build([pay(rig.other, '2')]).toXdr());
+      for (let count = 0; count < 5; count += 1) {
+        rig.node.ledger.pass(5);
+        rig.node.ledger.close();
+      }
+      const started: Awaited<ReturnType<(typeof roles)[keyof typeof roles]>>[] = [];
+      for (const role of nodes) started.push(await roles[role](test, rig));
+      test.after(() => Promise.all(started.map((one) => 'stop' in one && one.stop())));
+      const chain = open(
+        test,
+        started.map(({ url }) => url),
+      );
+      await chain.head();
+      assert.equal(await outcomeOf({ chain }, attempt), kind);
+      if (!nodes.includes('fresh') || !nodes.includes('hiding') || nodes.includes('whole')) return;
+      // The node of the draft may have numbered its ledgers wrongly.
+      const fields = { ...onNetwork('stellar', attempt.fields), ledger: BigInt(rig.node.ledger.latest().sequence) };
+      assert.equal(await outcomeOf({ chain }, { ...attempt, fields }), kind);
+    });
+  }
 
   it('outcome of a fee-bump envelope around another account’s transaction: is not final while another node has its ledger without it', async (test) => {
     const rig = await start(test);
