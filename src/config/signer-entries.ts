@@ -1,7 +1,7 @@
 import { CreateSignerRequestSchema } from '../../gen/relayer/v1/signer_service_pb.js';
 import { restNameOf } from '../codec/field-rules.js';
 import { type HostedField, hostedFieldsOf, hostedKeyFromProto, hostedTypes } from '../codec/signer-values.js';
-import { curveOf, type NetworkType } from '../core/records/network.js';
+import { type Curve, curveOf, type NetworkType } from '../core/records/network.js';
 import { type HostedKey, type HostedType, unservedReason } from '../core/signer/hosted-key.js';
 import type { Keystore } from '../core/signer/signers.js';
 import { entryIdFromText } from '../core/text/entry-id.js';
@@ -80,7 +80,9 @@ function keystoreProblem({ id, keystore }: LocalSignerEntry, network: NetworkTyp
   const needed = curveOf(network);
   if (keystore.curves.includes(needed)) return undefined;
   const has = `the keystore of ${JSON.stringify(id)} has the curve ${keystore.curves.join(' and ')}`;
-  return `${has}; ${network} networks need ${needed}. To create one: relayer keystore create --type ${needed}`;
+  const same =
+    keystore.only(needed) === undefined ? '' : ` To use the same key there, set "curve": "${needed}" in the config of the signer.`;
+  return `${has}; ${network} networks need ${needed}.${same} To create one: relayer keystore create --type ${needed}`;
 }
 
 function signerFromEntry(entry: FileEntry, sources: SignerSources, problems: Problems): SignerEntry | undefined {
@@ -111,8 +113,14 @@ function localFromEntry(
   problems.check(path, () => entryIdFromText(id ?? ''));
   if (problems.has(path) || id === undefined || location === null) return undefined;
   const keystore = readKeystore(location.path);
-  if (!('problem' in keystore)) return { id, keystore, passphrase: location.passphrase };
-  problems.add(`${path}.config.path`, keystore.problem);
+  if ('problem' in keystore) {
+    problems.add(`${path}.config.path`, keystore.problem);
+    return undefined;
+  }
+  const { curve, passphrase } = location;
+  const chosen = curve === null ? keystore : keystore.only(curve);
+  if (chosen !== undefined) return { id, keystore: chosen, passphrase };
+  problems.add(`${path}.config.curve`, `is ${curve}, but the keystore has the curve ${keystore.curves.join(' and ')}`);
   return undefined;
 }
 
@@ -181,13 +189,15 @@ function copyOf(object: JsonObject): JsonObject {
   return new Map([...object].map(([name, value]) => [name, value instanceof Map ? copyOf(value) : value]));
 }
 
-/** Returns where a keystore is, and its passphrase. */
+const curves = ['secp256k1', 'ed25519'] as const;
+
+/** Returns where a keystore is, its passphrase, and the curve that the operator chose for its key. */
 function locationIn(
   config: JsonObject,
   path: string,
   env: Environment,
   problems: Problems,
-): { readonly path: string; readonly passphrase: string } {
+): { readonly path: string; readonly passphrase: string; readonly curve: Curve | null } {
   const file = config.get('path') ?? null;
   const reference = config.get('passphrase') ?? null;
   requireMembers(config, ['path', 'passphrase'], path, problems);
@@ -196,13 +206,16 @@ function locationIn(
     if (config.has(name))
       problems.add(`${path}.${name}`, 'is not supported in the file; put the key into a keystore file and set path to it');
   const passphrase = reference === null ? undefined : resolveSecret(reference, `${path}.passphrase`, env, problems);
-  return { path: String(file), passphrase: passphrase ?? '' };
+  const named = config.get('curve') ?? null;
+  const curve = curves.find((one) => one === named) ?? null;
+  if (named !== curve) problems.add(`${path}.curve`, 'must be "secp256k1" or "ed25519"');
+  return { path: String(file), passphrase: passphrase ?? '', curve };
 }
 
 /** Returns the `config` as the API takes it. The keystore is a placeholder, because the service decrypts it only when it starts. */
 function asRequest(config: JsonObject): JsonObject {
   const request: JsonObject = new Map(config);
   request.set('keystore', new Map()).set('passphrase', '');
-  for (const name of ['path', 'key']) request.delete(name);
+  for (const name of ['path', 'key', 'curve']) request.delete(name);
   return request;
 }

@@ -195,7 +195,7 @@ const lines: readonly string[] = [
   '  relayers[5].policies.allowed_tokens: applies to fees that users pay in tokens, which are not supported; leave it out',
   '  relayers[5].policies.fee_payment_strategy: must be "relayer": fees that users pay in tokens are not supported',
   '  relayers[5].policies.max_fee: must be an integer from 0 to 2^128-1 (340282366920938463463374607431768211455)',
-  '  relayers[5].signer_id: the keystore of "evm" has the curve secp256k1; stellar networks need ed25519. To create one: relayer keystore create --type ed25519',
+  '  relayers[5].signer_id: the keystore of "evm" has the curve secp256k1; stellar networks need ed25519. To use the same key there, set "curve": "ed25519" in the config of the signer. To create one: relayer keystore create --type ed25519',
   '  relayers[6].policies.fee_payment_strategy: must be set to "relayer": the default of OpenZeppelin Relayer, "user", is not supported',
   '  relayers[6].policies.allowed_programs[0]: must be 32 bytes in base58',
   '  relayers[6].policies.max_tx_data_size: must be an integer from 1 to 1232',

@@ -47,7 +47,8 @@ export const anyKeystore: ReadKeystore = () => keystoreFor(['secp256k1', 'ed2551
 
 /** A keystore for these curves, which cannot be opened. */
 export function keystoreFor(curves: readonly Curve[]): Keystore {
-  return { curves, open: () => Promise.reject(new Error('this keystore has no key')) };
+  const only = (curve: Curve) => (curves.includes(curve) ? keystoreFor([curve]) : undefined);
+  return { curves, only, open: () => Promise.reject(new Error('this keystore has no key')) };
 }
 
 /** The variables that the sample refers to. */

@@ -30,6 +30,8 @@ export interface HeldSigner {
 export interface Keystore {
   /** The curves that the key is for. */
   readonly curves: readonly Curve[];
+  /** Returns the keystore with its 32 bytes as a key on this curve alone; undefined if its format has no such keys. */
+  only(curve: Curve): Keystore | undefined;
   /**
    * Decrypts the key and makes a signer with a key on each of the curves. If that fails, the error is one of the adapter that read the
    * keystore.

@@ -16,22 +16,25 @@ interface DecryptedKey {
 /**
  * Reads the content of a keystore file: an Ethereum keystore, or our own format for ed25519. An Ethereum keystore that names its address is
  * for secp256k1. One without an address is for both curves: OpenZeppelin Relayer writes such files for every network, and uses the 32 bytes
- * as an ed25519 seed on networks of such keys. Throws `KeystoreError` `malformed`; to open the keystore throws `KeystoreError`.
+ * as an ed25519 seed on networks of such keys. `only` does the same for a keystore that names its address. Throws `KeystoreError`
+ * `malformed`; to open the keystore throws `KeystoreError`.
  */
 export function keystoreFrom(json: string): Keystore {
   const value = valueFromKeystoreJson(json);
   if (value instanceof Map && value.get('type') === 'ed25519') {
     const keystore = readEd25519Keystore(value);
-    return openable(['ed25519'], (passphrase) => decryptEd25519Keystore(keystore, passphrase));
+    return openable(['ed25519'], ['ed25519'], (passphrase) => decryptEd25519Keystore(keystore, passphrase));
   }
   const keystore = readKeystore(value);
   const curves = keystore.address === undefined ? (['secp256k1', 'ed25519'] as const) : (['secp256k1'] as const);
-  return openable(curves, (passphrase) => decryptKeystore(keystore, passphrase));
+  return openable(curves, ['secp256k1', 'ed25519'], (passphrase) => decryptKeystore(keystore, passphrase));
 }
 
-function openable(curves: readonly Curve[], decrypt: (passphrase: string) => Promise<DecryptedKey>): Keystore {
+/** `possible`: the curves that the format allows. */
+function openable(curves: readonly Curve[], possible: readonly Curve[], decrypt: (passphrase: string) => Promise<DecryptedKey>): Keystore {
   return {
     curves,
+    only: (curve) => (possible.includes(curve) ? openable([curve], [curve], decrypt) : undefined),
     async open(id, passphrase) {
       const { privateKey, address } = await decrypt(passphrase);
       try {

@@ -33,6 +33,17 @@ it('keystoreFrom: opens a signer on both curves for a keystore without an addres
   assert.deepEqual(publicKeyOfSigner(signer), publicKeyOf(keyFromSeed(key)));
 });
 
+it('keystoreFrom: opens a keystore with an address on the curve that the operator chooses, and no other', async () => {
+  const key = randomBytes(32);
+  const keystore = keystoreFrom(await cheapKeystore(key, 'right')).only('ed25519');
+  assert.deepEqual(keystore?.curves, ['ed25519']);
+  const signer = (await keystore?.open('a', 'right')) ?? assert.fail();
+  assert.deepEqual(publicKeyOfSigner(signer), publicKeyOf(keyFromSeed(key)));
+  assert.deepEqual([signer.on('secp256k1'), signer.evmAddress], [undefined, null]);
+  await assert.rejects(keystore?.open('a', 'wrong') ?? assert.fail(), { problem: 'wrong_passphrase' });
+  assert.equal(keystoreFrom(cheapEd25519Keystore(key, 'right')).only('secp256k1'), undefined);
+});
+
 function publicKeyOfSigner(held: HeldSigner): Buffer {
   const signer = held.on('ed25519');
   assert.ok(signer?.curve === 'ed25519');
