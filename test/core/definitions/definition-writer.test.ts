@@ -95,7 +95,7 @@ it('definition writer: while a stored definition cannot be shown, no work runs, 
   await waitFor('the definition', () => one.calls[0]);
   assert.deepEqual(
     [errors, one.calls],
-    [['cannot apply relayers, signers or networks changed by another instance; retrying'], ['shows all evm:n']],
+    [['cannot apply relayers, signers, networks or plugins changed by another instance; retrying'], ['shows all evm:n']],
   );
 });
 
