@@ -44,6 +44,9 @@ const unconfirmedForMs = 60_000;
 export const slotsUntilFinal = 64n;
 /** Without a search of its history a node knows the results of at least the newest 150 slots. */
 const slotsWithoutHistory = 150n;
+/** What an endpoint has called final counts for as long as this, also while it does not answer. */
+const heardForMs = 600_000;
+const maxHeard = 20_000;
 /** A contradiction lasts for many heads. */
 const quietForMs = 60_000;
 
@@ -77,6 +80,8 @@ export function createFinalResults({ rpc, positions, clock, log, networkName }: 
   /** The order in which disputed results were decided last, by signature. */
   const turns = new Map<string, number>();
   let turn = 0;
+  /** What endpoints have called final, by signature and endpoint, newest last. */
+  const heard = new Map<string, ReadonlyMap<number, { readonly status: SignatureStatus; readonly atMs: number }>>();
   const turnOf = ({ attempt }: Final): number => turns.get(attempt.hash) ?? 0;
 
   function warn(signature: string, status: SignatureStatus, second: SignatureStatus | null): void {
@@ -84,6 +89,18 @@ export function createFinalResults({ rpc, positions, clock, log, networkName }: 
     quietUntilMs = clock.elapsedMs() + quietForMs;
     const facts = { network: networkName, signature, slots: [status.slot.toString(), second?.slot.toString() ?? null] };
     log.warn(facts, 'RPC nodes show different results of a transaction; it is not final until they agree');
+  }
+
+  /**
+   * Takes note of what an endpoint calls final. Returns what another one has called final lately: one that is silent now has not taken that
+   * back, so that a second one does not decide alone.
+   */
+  function hear(signature: string, status: SignatureStatus, by: number): Word | undefined {
+    const nowMs = clock.elapsedMs();
+    const known = [...(heard.get(signature) ?? [])].filter(([, { atMs }]) => nowMs - atMs < heardForMs);
+    remember(heard, signature, new Map([...known, [by, { status, atMs: nowMs }]]), maxHeard);
+    const other = known.findLast(([one]) => one !== by);
+    return other === undefined ? undefined : { status: other[1].status, by: other[0] };
   }
 
   /** Asks other endpoints; null if none answers. */
@@ -182,9 +199,13 @@ export function createFinalResults({ rpc, positions, clock, log, networkName }: 
       // Other nodes cannot deny what is in a block that none of them has yet.
       const final = reading.final.filter(({ slot }) => head !== null && slot <= head.slot);
       if (final.length === 0) return new Map();
-      const words = await wordsOn({ ...reading, final });
-      const judged = new Map(final.map((one) => [one, judge(one.attempt.hash, one.status, words.get(one.attempt.hash))]));
       const [by] = reading.answeredBy;
+      const words = new Map(await wordsOn({ ...reading, final }));
+      for (const { attempt, status } of final) {
+        const before = by === undefined ? undefined : hear(attempt.hash, status, by);
+        if (before !== undefined && !words.has(attempt.hash)) words.set(attempt.hash, before);
+      }
+      const judged = new Map(final.map((one) => [one, judge(one.attempt.hash, one.status, words.get(one.attempt.hash))]));
       const contested = final.filter((one) => judged.get(one) === 'disputed');
       for (const one of contested.toSorted((a, b) => turnOf(a) - turnOf(b)).slice(0, decidedPerHead)) {
         const { hash } = one.attempt;

@@ -54,3 +54,49 @@ describe('final results by several endpoints', () => {
       assert.equal(afterMs, finalAfterMs);
     });
 });
+
+describe('final results of endpoints that are in reach one after the other', () => {
+  /** What endpoint 0 and then endpoint 1 call final, each while the other one does not answer. */
+  const start = () => {
+    let nowMs = Date.UTC(2030, 0, 1);
+    const clock = { nowMs: () => nowMs, elapsedMs: () => nowMs };
+    const silent = async () => {
+      throw nodeUnavailable(null);
+    };
+    const batch = async (calls: readonly object[]) => calls.map(() => ({ error: nodeUnavailable(null), by: null }));
+    const rpc = { newestNumber: () => 1_100n, isSingle: () => false, ask: silent, call: silent, batch } as unknown as Rpc;
+    const positions = { confirmed: async () => ({ slot: 1_100n, height: 1_000n }) } as unknown as Positions;
+    const results = createFinalResults({ rpc, positions, clock, log: silentLog, networkName: 'network' });
+    return async (by: number, slot: bigint, error: object | null, passMs: number) => {
+      nowMs += passMs;
+      const shown = { slot, isFinal: true, error: error as typeof status.error };
+      const reading = { final: [{ attempt, slot, status: shown }], withHistory: false, answeredBy: new Set([by]) };
+      const result = (await results.confirm(reading)).get(attempt.hash);
+      return typeof result === 'object' ? 'final' : (result ?? 'waits');
+    };
+  };
+
+  it('final results: what two show at different times is final', async () => {
+    const shows = start();
+    assert.equal(await shows(0, 1_000n, null, 0), 'waits');
+    assert.equal(await shows(1, 1_000n, null, 23_000), 'final');
+  });
+
+  for (const [what, slot, error] of [
+    ['another slot', 998n, null],
+    ['another result', 1_000n, { InstructionError: [0, 'Custom'] }],
+  ] as const)
+    it(`final results: ${what} of the second one is disputed for as long as the word of the first one counts`, async () => {
+      const shows = start();
+      assert.equal(await shows(0, 1_000n, null, 0), 'waits');
+      for (let ms = 0; ms < 570_000; ms += 30_000) assert.equal(await shows(1, slot, error, 30_000), 'disputed');
+      assert.equal(await shows(0, 1_000n, null, 1_000), 'disputed');
+    });
+
+  it('final results: the word of one that stays alone counts after a minute', async () => {
+    const shows = start();
+    assert.equal(await shows(1, 1_000n, null, 0), 'waits');
+    assert.equal(await shows(1, 1_000n, null, 59_000), 'waits');
+    assert.equal(await shows(1, 1_000n, null, 1_000), 'final');
+  });
+});
