@@ -33,7 +33,7 @@ export function createReceipts(
 ): Receipts {
   /** Set when a node lacks the method. The pause ends, since another node may answer behind the same URL. */
   let withoutUntilMs = 0;
-  const secondReading = createSecondReading({ rpc, reader: createReceiptReader(rpc, contradicts), log, nowMs });
+  const secondReading = createSecondReading({ rpc, reader: createReceiptReader(rpc, contradicts), log, nowMs, keepsBlocks: false });
 
   function take(found: Map<string, Receipt>, hash: string, receipt: Receipt, by: number | undefined): void {
     found.set(hash, receipt);

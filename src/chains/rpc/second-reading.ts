@@ -11,6 +11,9 @@ const quietForMs = 10 * 60_000;
 /** After this long without any answer of another endpoint, the word of one endpoint counts as if the network had no other one. */
 export const silentForMs = 60_000;
 
+/** What an endpoint has shown counts for as long as this, also while it has no word. */
+const heardForMs = 600_000;
+
 /** More receipts do not wait for their confirmations at a time. One whose source is forgotten is asked for twice. */
 const maxSources = 20_000;
 
@@ -46,6 +49,15 @@ interface SecondReadingDeps {
   readonly reader: ReceiptReader;
   readonly log: Log;
   nowMs(): number;
+  /** True if blocks never change once they are closed: then another block is a contradiction, and no reorg. */
+  readonly keepsBlocks: boolean;
+}
+
+/** What an endpoint has shown of a transaction. */
+interface Claim {
+  readonly by: number;
+  readonly shown: SenderTransaction | Receipt;
+  readonly atMs: number;
 }
 
 /** Reads receipts again before they become final. */
@@ -59,23 +71,37 @@ export interface SecondReadings {
 }
 
 /** Creates second readings. No endpoint confirms its own receipt. */
-export function createSecondReading({ rpc, reader, log, nowMs }: SecondReadingDeps): SecondReadings {
+export function createSecondReading({ rpc, reader, log, nowMs, keepsBlocks }: SecondReadingDeps): SecondReadings {
   const { leftOutBy } = reader;
   const below = createDenials({ nowMs, elapsedMs: nowMs }, belowForMs);
-  /** The endpoint that showed a transaction last, and how, by the transaction's hash. */
-  const sources = new Map<string, { readonly by: number; readonly shown: SenderTransaction | Receipt }>();
+  /** What each endpoint has shown last of a transaction, newest last, by its hash. Silence later does not undo it. */
+  const claims = new Map<string, readonly Claim[]>();
   /** Blocks that do not hold a transaction although an endpoint said so, by the transaction's hash. */
   const refuted = new Map<string, string>();
   /** Two endpoints may differ in a fact of every receipt. */
   let quietUntilMs = Number.NEGATIVE_INFINITY;
 
-  /**
-   * The endpoint that showed this receipt; undefined: unknown, such as after a restart, or if another one has shown the transaction
-   * otherwise since: that one must not stand for the endpoint that is doubted.
-   */
+  const claimsOf = ({ hash }: SenderTransaction): readonly Claim[] => claims.get(hash) ?? [];
+
+  function note(transaction: SenderTransaction | Receipt, by: number): void {
+    const { hash, blockNumber, blockHash } = transaction;
+    const shown = 'succeeded' in transaction ? transaction : { hash, blockNumber, blockHash };
+    remember(claims, hash, [...claimsOf(transaction).filter((claim) => claim.by !== by), { by, shown, atMs: nowMs() }], maxSources);
+  }
+
+  /** The endpoint that showed this receipt last; undefined: unknown, such as after a restart. */
   function sourceOf(receipt: Receipt): number | undefined {
-    const source = sources.get(receipt.hash);
-    return source !== undefined && isShownAs(receipt, source.shown) ? source.by : undefined;
+    return claimsOf(receipt).findLast(({ shown }) => isShownAs(receipt, shown))?.by;
+  }
+
+  /** What other endpoints have shown of a receipt, none of which has a word now; null: nothing. */
+  function heardOf(receipt: Receipt, source: number | undefined): SecondReading | null {
+    const counts = ({ by, atMs }: Claim): boolean => by !== source && nowMs() - atMs < heardForMs;
+    const heard = claimsOf(receipt).flatMap((claim) => (counts(claim) && 'succeeded' in claim.shown ? [claim.shown] : []));
+    const against = heard.filter((shown) => !isAlike(receipt, shown) && (keepsBlocks || isInSameBlock(receipt, shown)));
+    const [other] = against;
+    if (other !== undefined && 2 * against.length > heard.length) return isInSameBlock(receipt, other) ? 'status' : 'different';
+    return source !== undefined && heard.some((shown) => isAlike(receipt, shown)) ? 'same' : null;
   }
 
   /** Like `reader.read`, each from an endpoint that none of these words about it is from. */
@@ -108,6 +134,8 @@ export function createSecondReading({ rpc, reader, log, nowMs }: SecondReadingDe
   async function judge(receipt: Receipt, source: number | undefined, other: Shown | undefined, isBelow: boolean): Promise<SecondReading> {
     const asked = source === undefined ? [] : [source];
     const denier = other === undefined ? await leftOutBy(receipt, { otherThan: new Set(asked) }) : null;
+    const heard = other === undefined && denier === null ? heardOf(receipt, source) : null;
+    if (heard !== null) return heard;
     if (other === undefined && denier === null) {
       if (isBelow) return below.isLong(receipt.hash) ? 'different' : 'below';
       return rpc.silentForMs(asked) >= silentForMs ? 'alone' : 'unknown';
@@ -141,12 +169,8 @@ export function createSecondReading({ rpc, reader, log, nowMs }: SecondReadingDe
 
   return {
     noteSource(receipt, by) {
-      if (by === undefined) sources.delete(receipt.hash);
-      else {
-        const { hash, blockNumber, blockHash } = receipt;
-        const shown = 'succeeded' in receipt ? receipt : { hash, blockNumber, blockHash };
-        remember(sources, hash, { by, shown }, maxSources);
-      }
+      if (by === undefined) claims.delete(receipt.hash);
+      else note(receipt, by);
     },
     async of(receipts) {
       const readings = new Map<string, SecondReading>(receipts.map(({ hash }) => [hash, 'alone']));
@@ -167,6 +191,8 @@ export function createSecondReading({ rpc, reader, log, nowMs }: SecondReadingDe
         disputed.filter(({ hash }) => second.has(hash)),
         [first, second],
       );
+      for (const words of [first, second, third])
+        for (const word of words.values()) if (isShown(word) && word.receipt.isOnlyBlock !== true) note(word.receipt, word.by);
       const settle = async (receipt: Receipt): Promise<void> => {
         const all = [first, second, third].flatMap((word) => word.get(receipt.hash) ?? []);
         const words = await fitting(

@@ -80,8 +80,7 @@ export function createFinalResults({ rpc, positions, clock, log, networkName }: 
   /** The order in which disputed results were decided last, by signature. */
   const turns = new Map<string, number>();
   let turn = 0;
-  /** What endpoints have called final, by signature and endpoint, newest last. */
-  const heard = new Map<string, ReadonlyMap<number, { readonly status: SignatureStatus; readonly atMs: number }>>();
+  const heard = createHeard(clock);
   const turnOf = ({ attempt }: Final): number => turns.get(attempt.hash) ?? 0;
 
   function warn(signature: string, status: SignatureStatus, second: SignatureStatus | null): void {
@@ -89,18 +88,6 @@ export function createFinalResults({ rpc, positions, clock, log, networkName }: 
     quietUntilMs = clock.elapsedMs() + quietForMs;
     const facts = { network: networkName, signature, slots: [status.slot.toString(), second?.slot.toString() ?? null] };
     log.warn(facts, 'RPC nodes show different results of a transaction; it is not final until they agree');
-  }
-
-  /**
-   * Takes note of what an endpoint calls final. Returns what another one has called final lately: one that is silent now has not taken that
-   * back, so that a second one does not decide alone.
-   */
-  function hear(signature: string, status: SignatureStatus, by: number): Word | undefined {
-    const nowMs = clock.elapsedMs();
-    const known = [...(heard.get(signature) ?? [])].filter(([, { atMs }]) => nowMs - atMs < heardForMs);
-    remember(heard, signature, new Map([...known, [by, { status, atMs: nowMs }]]), maxHeard);
-    const other = known.findLast(([one]) => one !== by);
-    return other === undefined ? undefined : { status: other[1].status, by: other[0] };
   }
 
   /** Asks other endpoints; null if none answers. */
@@ -202,7 +189,7 @@ export function createFinalResults({ rpc, positions, clock, log, networkName }: 
       const [by] = reading.answeredBy;
       const words = new Map(await wordsOn({ ...reading, final }));
       for (const { attempt, status } of final) {
-        const before = by === undefined ? undefined : hear(attempt.hash, status, by);
+        const before = by === undefined ? undefined : heard.take(attempt.hash, status, by);
         if (before !== undefined && !words.has(attempt.hash)) words.set(attempt.hash, before);
       }
       const judged = new Map(final.map((one) => [one, judge(one.attempt.hash, one.status, words.get(one.attempt.hash))]));
@@ -227,6 +214,22 @@ export function createFinalResults({ rpc, positions, clock, log, networkName }: 
       );
       for (const [{ attempt }, status] of judged) if (status === 'disputed') results.set(attempt.hash, status);
       return results;
+    },
+  };
+}
+
+/** What endpoints have called final lately. One that is silent now stands by it, so that another one does not decide alone. */
+function createHeard(clock: DurationClock) {
+  /** By signature and endpoint, newest last. */
+  const heard = new Map<string, ReadonlyMap<number, { readonly status: SignatureStatus; readonly atMs: number }>>();
+  return {
+    /** Takes note of what an endpoint calls final. Returns what another one has called final lately. */
+    take(signature: string, status: SignatureStatus, by: number): Word | undefined {
+      const nowMs = clock.elapsedMs();
+      const known = [...(heard.get(signature) ?? [])].filter(([, { atMs }]) => nowMs - atMs < heardForMs);
+      remember(heard, signature, new Map([...known, [by, { status, atMs: nowMs }]]), maxHeard);
+      const other = known.findLast(([one]) => one !== by);
+      return other === undefined ? undefined : { status: other[1].status, by: other[0] };
     },
   };
 }

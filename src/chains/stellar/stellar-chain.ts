@@ -51,7 +51,8 @@ export function createStellarChain(options: RpcOptions<StellarNetwork>): Stellar
   const { rpc, memory, methods } = createNodes(options, stellarDialect(passphrase));
   const market = createMarket(rpc, memory);
   const broadcaster = createBroadcaster(rpc, log, networkName);
-  const secondReading = createSecondReading({ rpc, reader: createReceiptReader(rpc, networkId, clock), log, nowMs: clock.elapsedMs });
+  const reader = createReceiptReader(rpc, networkId, clock);
+  const secondReading = createSecondReading({ rpc, reader, log, nowMs: clock.elapsedMs, keepsBlocks: true });
   const outcomes = createAttemptOutcomes({ rpc, secondReading, networkId, networkName, clock, log });
   const search = { rpc, networkId, secondReading };
   const refused = createRefusedNumbers(broadcaster, networkId, clock);

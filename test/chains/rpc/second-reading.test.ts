@@ -29,7 +29,7 @@ function secondReadingOf(shown: readonly [Receipt, Receipt]) {
     shownBy: async (source) => shown[source],
   };
   const rpc = { isSingle: () => false, silentForMs: () => 0 };
-  return createSecondReading({ rpc, reader, log: silentLog, nowMs: () => 1_000 });
+  return createSecondReading({ rpc, reader, log: silentLog, nowMs: () => 1_000, keepsBlocks: true });
 }
 
 describe('a receipt that one of two endpoints made up', () => {
@@ -64,5 +64,58 @@ describe('a receipt that one of two endpoints made up', () => {
     secondReading.noteSource(honest, 0);
     secondReading.noteSource({ ...honest }, 1);
     assert.equal((await secondReading.of([honest])).get(honest.hash), 'same');
+  });
+});
+
+describe('a receipt about which another endpoint has no word now', () => {
+  /** Two endpoints, of which only one has a word at a time. */
+  const start = (keepsBlocks: boolean) => {
+    let ms = 0;
+    let speaking = 0;
+    let shown = honest;
+    const reader: ReceiptReader = {
+      async read(receipts, first) {
+        const isAsked = first === 'head' || (typeof first === 'object' && 'otherThan' in first && !first.otherThan.has(speaking));
+        return receipts.length === 0 || !isAsked ? new Map() : new Map([[honest.hash, { receipt: shown, by: speaking }]]);
+      },
+      leftOutBy: async () => null,
+      shownBy: async () => undefined,
+    };
+    const rpc = { isSingle: () => false, silentForMs: () => 0 };
+    const secondReading = createSecondReading({ rpc, reader, log: silentLog, nowMs: () => ms, keepsBlocks });
+    return async (by: number, receipt: Receipt, passMs: number) => {
+      ms += passMs;
+      [speaking, shown] = [by, receipt];
+      secondReading.noteSource(receipt, by);
+      const reading = (await secondReading.of([receipt])).get(honest.hash);
+      return typeof reading === 'string' ? reading : 'another receipt';
+    };
+  };
+  const failed = { ...honest, succeeded: false };
+  const elsewhere = { ...honest, blockNumber: 8n, blockHash: '0xb8' };
+
+  it('second reading: another result is disputed while the word of the endpoint that has none now counts', async () => {
+    const shows = start(false);
+    assert.equal(await shows(0, honest, 0), 'unknown');
+    for (let ms = 0; ms < 570_000; ms += 30_000) assert.equal(await shows(1, failed, 30_000), 'status');
+    assert.equal(await shows(1, failed, 30_000), 'unknown');
+  });
+
+  it('second reading: another block is a contradiction only where blocks are kept', async () => {
+    for (const [keepsBlocks, reading] of [
+      [true, 'different'],
+      [false, 'unknown'],
+    ] as const) {
+      const shows = start(keepsBlocks);
+      assert.equal(await shows(0, honest, 0), 'unknown');
+      assert.equal(await shows(1, elsewhere, 30_000), reading);
+    }
+  });
+
+  it('second reading: what two have shown at different times is confirmed, whatever one of them showed before', async () => {
+    const shows = start(true);
+    assert.equal(await shows(0, failed, 0), 'unknown');
+    assert.equal(await shows(1, honest, 30_000), 'status');
+    assert.equal(await shows(0, honest, 30_000), 'same');
   });
 });
