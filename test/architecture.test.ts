@@ -106,6 +106,7 @@ const floors: Readonly<Record<string, readonly string[]>> = {
     'services/overview',
     'services/networks',
     'services/plugins',
+    'services/audit',
     'services/notifications',
     'services/signers',
     'services/signing',

@@ -7,6 +7,7 @@ import { ConfigError } from '../config/problem.js';
 import { openDatabaseSecret } from '../core/access/database-secret.js';
 import { startStoredResponseCleaner } from '../core/access/idempotency.js';
 import { createKeyRing } from '../core/access/key-ring.js';
+import { createAuditCopy, startAuditRetention } from '../core/access/stored-audit.js';
 import { readDefinitions } from '../core/definitions/definition-writer.js';
 import { eventFor, relayerEventFor } from '../core/notification/events.js';
 import { withSealedUrls } from '../core/notification/sealed-urls.js';
@@ -18,7 +19,7 @@ import { startSpendReleases } from '../core/rules/release-spends.js';
 import { startTransactionCleaner } from '../core/transaction/transaction-cleaner.js';
 import { type AgeClock, openAgeClock } from '../core/work/age-clock.js';
 import { type Clock, createAgreedClock, monotonicMs } from '../core/work/clock.js';
-import { systemTimers } from '../core/work/timers.js';
+import { backgroundTimers, systemTimers } from '../core/work/timers.js';
 import { createCleaners } from '../engine/leases/cleaners.js';
 import { createHeldFile } from '../observability/held-file.js';
 import { wakeOnEvents } from '../storage/open-store.js';
@@ -61,11 +62,17 @@ export async function openStorage(
     },
   };
   const opened = await openWhenReachable(settings.databaseUrl, () => openInstance(settings.databaseUrl, options), log);
-  onStop('store', () => opened.store.close());
-  const store = withSealedUrls(
+  const auditCopy = createAuditCopy({ timers: backgroundTimers, log, meter: telemetry.meter });
+  onStop('store', async () => {
+    await auditCopy.stop();
+    await opened.store.close();
+  });
+  const withoutCopy = withSealedUrls(
     wakeOnEvents(opened.store, () => delivery.wake()),
     secretBox,
   );
+  const store = settings.auditRetentionDays === 0 ? withoutCopy : auditCopy.storedBy(withoutCopy);
+  if (settings.auditRetentionDays > 0) log.keepAuditLines(auditCopy.keep);
   // One wrong clock must decide neither when a key expires nor when a webhook is due.
   const agreedClock = createAgreedClock(clock, { databaseMs: opened.sharing.timeMs, headTimesMs });
   const databaseSecret = await openDatabaseSecret({ store, secretBox });
@@ -138,6 +145,7 @@ export async function startHousekeeping(
     () => startSpendReleases({ store, ids: systemIds, clock: agreedClock, log }),
     () => startStoredResponseCleaner({ store, clock: ageClock, log }),
     () => startRetention({ store, clock: ageClock, log, retentionDays: settings.webhookRetentionDays }),
+    () => startAuditRetention({ store, clock: ageClock, log, retentionDays: settings.auditRetentionDays }),
     ...(settings.transactionExpirationHours === null
       ? []
       : [() => startTransactionCleaner({ store, clock: ageClock, log, expirationHours: settings.transactionExpirationHours ?? 0 })]),

@@ -1,6 +1,7 @@
 import { type Client, Code, ConnectError, createClient, type Interceptor, type Transport } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-web';
 import { ApiKeyService } from '../../gen/relayer/v1/api_key_service_pb.js';
+import { AuditService } from '../../gen/relayer/v1/audit_service_pb.js';
 import { InstanceService } from '../../gen/relayer/v1/instance_service_pb.js';
 import { NetworkService } from '../../gen/relayer/v1/network_service_pb.js';
 import { NotificationService } from '../../gen/relayer/v1/notification_service_pb.js';
@@ -41,6 +42,7 @@ export interface RelayerClient {
   readonly apiKeys: Client<typeof ApiKeyService>;
   readonly instances: Client<typeof InstanceService>;
   readonly overview: Client<typeof OverviewService>;
+  readonly audit: Client<typeof AuditService>;
   /**
    * Waits until a transaction is final, and returns its record: confirmed, failed, expired or canceled. Watches it, and watches again if
    * the connection is lost. Throws what the service answers if a retry does not help, and the signal's reason when it aborts.
@@ -81,6 +83,7 @@ export function createRelayerClient({
     apiKeys: createClient(ApiKeyService, transport),
     instances: createClient(InstanceService, transport),
     overview: createClient(OverviewService, transport),
+    audit: createClient(AuditService, transport),
     waitFor: (transaction, options) => waitForTransaction(transactions, transaction, options),
   };
 }

@@ -180,6 +180,12 @@ const table = {
     doc: 'If AUDIT_LOG_FILE cannot be written: open lets calls go on; closed refuses calls that write or sign, and gives up the work to other instances and signs no attempt, until it can.',
     parse: oneOf(['open', 'closed'] as const),
   }),
+  auditRetentionDays: setting({
+    name: 'AUDIT_RETENTION_DAYS',
+    default: '30',
+    doc: 'Days to keep the copy of audit lines that the database has and GET /api/v1/audit shows; 0 keeps none.',
+    parse: integer(0, 36_500),
+  }),
   heldTransactionsFile: setting({
     name: 'HELD_TRANSACTIONS_FILE',
     default: 'held-transactions.jsonl',

@@ -113,6 +113,8 @@ export interface AuditChain {
   link(text: string): string;
   /** Adds a signed line about the chain. */
   linkSigned(msg: string, facts?: Readonly<Record<string, unknown>>): string;
+  /** Where its last line stands. */
+  position(): Pick<ChainLink, 'chain' | 'seq'>;
   /** The chain's last line, as `anchorText` writes it. */
   anchor(): string;
 }
@@ -138,6 +140,7 @@ export function createAuditChain(key: ChainKey): AuditChain {
       const signature = sign(null, Buffer.from(signedText(text, { chain, seq: seq + 1, prev })), key.privateKey).toString('hex');
       return link(`${text},"signature":"${signature}"`);
     },
+    position: () => ({ chain, seq }),
     anchor: () => anchorText(chain, seq, prev),
   };
 }

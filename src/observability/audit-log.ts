@@ -1,7 +1,9 @@
 import type { DestinationStream } from 'pino';
+import { type AuditLine, auditSubjects } from '../core/work/audit-line.js';
 import { type AuditLog, healthWithoutFile, type Log } from '../core/work/log.js';
 import { backgroundTimers } from '../core/work/timers.js';
 import {
+  type AuditChain,
   anchorText,
   canBeUnsigned,
   chainKeyFrom,
@@ -48,6 +50,7 @@ export async function openAuditLog(
   /** The time of the first line after the last signed one; null: there is none. */
   let unsignedFromMs: number | null = null;
   let stopTimer = (): void => undefined;
+  let keep: ((line: AuditLine) => void) | null = null;
 
   function write(line: string): void {
     if (isAuditInLog) destination.write(`${line}\n`);
@@ -71,13 +74,23 @@ export async function openAuditLog(
       // The timer may be late, and the clock may have been set.
       if (unsignedFromMs !== null && !canBeUnsigned(unsignedFromMs, ms)) signLines(chainMessages.head);
       const text = flatFieldsText(fields) ?? `,${JSON.stringify(redactedFields(fields)).slice(1, -1)}`;
-      write(chain.link(`{"level":"audit","time":"${isoTimeText(ms)}"${text},"msg":"audit"`));
+      const line = chain.link(`{"level":"audit","time":"${isoTimeText(ms)}"${text},"msg":"audit"`);
+      write(line);
+      if (keep !== null) keep({ ...auditSubjects(fields as Readonly<Record<string, unknown>>), ...placeOf(chain), atMs: ms, text: line });
       if (unsignedFromMs !== null) return;
       unsignedFromMs = ms;
       stopTimer = backgroundTimers.after(signedAfterMs, () => signLines(chainMessages.head));
     },
+    keepAuditLines(keepNow) {
+      keep = keepNow;
+    },
     endAudit: () => signLines(chainMessages.ends),
   };
+}
+
+function placeOf(ownChain: AuditChain): Pick<AuditLine, 'chain' | 'number'> {
+  const { chain, seq } = ownChain.position();
+  return { chain, number: seq };
 }
 
 /** What the first line of a chain says about the last line of another. */

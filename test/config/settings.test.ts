@@ -49,6 +49,7 @@ test('settings: have defaults', () => {
     heldTransactionsFile: 'held-transactions.jsonl',
     auditLogStdout: false,
     auditFail: 'open',
+    auditRetentionDays: 30,
     otlpEndpoint: null,
     otelServiceName: 'relayer-service',
     rpcTimeoutMs: 10_000,

@@ -8,11 +8,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Move } from '../../src/core/ports/lanes.js';
 import { type Change, ConflictError } from '../../src/core/ports/store/change.js';
+import type { PageQuery } from '../../src/core/ports/store/page.js';
 import type { Store } from '../../src/core/ports/store/store.js';
 import type { Definition } from '../../src/core/records/definition.js';
 import type { OutboxEvent } from '../../src/core/records/notification.js';
 import { openStatuses, type Transaction, type TransactionStatus } from '../../src/core/records/transaction.js';
 import { transactionChanges } from '../../src/core/transaction/transaction-changes.js';
+import { type AuditFilter, type AuditLine, auditLineId } from '../../src/core/work/audit-line.js';
 import { DatabaseLockedError } from '../../src/storage/database/database-locked-error.js';
 import { openApiKeys } from '../../src/storage/open-api-keys.js';
 import { migrateDatabase, type OpenedStore, openStore } from '../../src/storage/open-store.js';
@@ -298,6 +300,93 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
       await store.commit([change.insertApiKey(anApiKey({ id: 'five', createdBy: 'of-operator' }))]);
       await store.commit([change.deleteApiKey('of-operator', null)]);
       assert.deepEqual(await adopters(), { two: 'heir', three: 'heir', four: null, five: null });
+    });
+
+    test('lists audit lines by what they are about, newest first, and each line once', async () => {
+      const { change, read } = store;
+      const startMs = 1_763_600_000_000;
+      const line = (number: number, over: Partial<AuditLine> = {}): AuditLine => ({
+        chain: number % 2 === 0 ? 'aa00000000000000' : 'b000000000000000',
+        number,
+        atMs: startMs + number,
+        keyId: 'shop',
+        method: 'TransactionService.SendTransaction',
+        relayerId: 'r1',
+        transactionIds: [`t${number}`],
+        text: `{"number":${number},"nul":"\\u0000"}`,
+        ...over,
+      });
+      const lines = [
+        line(1),
+        line(2, { keyId: 'engine', method: null, transactionIds: ['t1'] }),
+        line(3, { relayerId: 'r2', transactionIds: ['t3', 't1', 't4'] }),
+        line(4, { keyId: null, relayerId: null, method: null, transactionIds: [] }),
+        line(5, { keyId: 'ops', method: 'TransactionService.CancelTransaction', transactionIds: ['t1'] }),
+      ];
+      await store.commit([change.putAuditLines(lines.slice(0, 3))]);
+      await store.commit([change.putAuditLines(lines), change.putAuditLines([])]);
+      const found = async (filter: AuditFilter, page: Partial<PageQuery> = {}) => {
+        const { items, total, hasMore } = await read.auditLines(filter, { offset: 0, limit: 10, ...page });
+        assert.equal(hasMore, undefined);
+        const numbers = items.map(({ id, text }) => {
+          const own = lines.find((one) => auditLineId(one) === id);
+          assert.equal(text, own?.text);
+          return own?.number;
+        });
+        return [total, ...numbers];
+      };
+      assert.deepEqual(await found({}), [5, 5, 4, 3, 2, 1]);
+      assert.deepEqual(await found({}, { offset: 1, limit: 2 }), [5, 4, 3]);
+      assert.deepEqual(await found({}, { after: auditLineId(line(3)) }), [2, 2, 1]);
+      assert.deepEqual(await found({ transactionId: 't1' }), [4, 5, 3, 2, 1]);
+      assert.deepEqual(await found({ transactionId: 't1' }, { after: auditLineId(line(3)) }), [2, 2, 1]);
+      assert.deepEqual(await found({ transactionId: 't1', relayerIds: ['r1'], keyId: 'ops' }), [1, 5]);
+      assert.deepEqual(await found({ keyId: 'shop' }), [2, 3, 1]);
+      assert.deepEqual(await found({ relayerIds: ['r2', 'unknown', 'r1'] }), [4, 5, 3, 2, 1]);
+      assert.deepEqual(await found({ relayerIds: ['r2'] }), [1, 3]);
+      assert.deepEqual(await found({ relayerIds: [] }), [0]);
+      assert.deepEqual(await found({ method: 'TransactionService.SendTransaction' }), [2, 3, 1]);
+      assert.deepEqual(await found({ fromMs: startMs + 2, beforeMs: startMs + 4 }), [2, 3, 2]);
+      assert.deepEqual(await found({ fromMs: -1, beforeMs: 8_640_000_000_000_000 }), [5, 5, 4, 3, 2, 1]);
+
+      assert.equal(await read.hasAuditLineBefore(startMs + 1), false);
+      assert.equal(await read.hasAuditLineBefore(startMs + 2), true);
+      await store.commit([change.deleteAuditLines(startMs + 4, 3)]);
+      assert.deepEqual(await found({ keyId: 'shop' }), [0], 'the row of a line without its first one is not listed');
+      await store.commit([change.deleteAuditLines(startMs + 4, 100)]);
+      assert.deepEqual(await found({}), [2, 5, 4]);
+      await store.commit([change.deleteAuditLines(startMs + 6, 100)]);
+      assert.deepEqual(await found({}), [0]);
+    });
+
+    test('counts and lists thousands of audit lines in parts', async () => {
+      const { change, read } = store;
+      const lines = Array.from(
+        { length: 5_003 },
+        (_, number): AuditLine => ({
+          ...{ chain: 'c0c0000000000000', number, atMs: 1_763_600_000_000 + number, keyId: number % 50 === 0 ? 'rare' : 'shop' },
+          ...{ method: `S.M${number % 2}`, relayerId: `r${number % 3}`, transactionIds: [], text: '{}' },
+        }),
+      );
+      await store.commit([change.putAuditLines(lines)]);
+      const idAt = (number: number) => auditLineId({ chain: 'c0c0000000000000', number, atMs: 1_763_600_000_000 + number });
+      const listed = (from: number, to: number) => [idAt(from), idAt(to)].map((id) => ({ id, text: '{}' }));
+      const page = (offset: number) => read.auditLines({}, { offset, limit: 2 });
+      assert.deepEqual(await page(1_000), { items: listed(4_002, 4_001), total: 2_000, hasMore: true });
+      assert.deepEqual(await page(3_999), { items: listed(1_003, 1_002), total: 5_003 });
+      assert.deepEqual(await page(6_000), { items: [], total: 5_003 });
+      const many = lines.map((line) => ({ ...line, chain: 'd0d0000000000000', keyId: null, relayerId: null, method: null }));
+      for (let round = 0; round < 20; round += 1)
+        await store.commit([change.putAuditLines(many.map((line) => ({ ...line, atMs: line.atMs - 1_000_000 - round })))]);
+      await assert.rejects(() => read.auditLines({ method: 'S.Rare' }, { offset: 0, limit: 1 }), {
+        reason: 'FIELD_INVALID',
+        message: /^method leads through more than 100000 lines/,
+      });
+      const rare = await read.auditLines({ keyId: 'rare', method: 'S.M0', relayerIds: ['r0', 'r1'] }, { offset: 0, limit: 1 });
+      assert.deepEqual([rare.items.map(({ id }) => id), rare.total, rare.hasMore], [[idAt(4_950)], 67, undefined]);
+      const odd = await read.auditLines({ method: 'S.M1', relayerIds: ['r0'] }, { offset: 800, limit: 1 });
+      assert.deepEqual([odd.items.map(({ id }) => id), odd.total], [[idAt(201)], 834]);
+      await store.commit([change.deleteAuditLines(1_763_600_010_000, 200_000)]);
     });
 
     test('reads definitions in the order of their first write', async () => {

@@ -100,6 +100,7 @@ export async function startAppRig({
     audit: (fields) => void audited.push(fields),
     isAuditInLog: true,
     auditHealth: healthWithoutFile,
+    keepAuditLines: () => undefined,
   };
   let stored: Store | undefined;
   let isHeld: (change: Change) => boolean = () => false;

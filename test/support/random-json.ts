@@ -1,5 +1,6 @@
 import { type DescField, type DescMessage, type JsonValue as PlainJson, ScalarType } from '@bufbuild/protobuf';
 import { ApiKeyService } from '../../gen/relayer/v1/api_key_service_pb.js';
+import { AuditService } from '../../gen/relayer/v1/audit_service_pb.js';
 import { InstanceService } from '../../gen/relayer/v1/instance_service_pb.js';
 import { NetworkService } from '../../gen/relayer/v1/network_service_pb.js';
 import { NotificationService } from '../../gen/relayer/v1/notification_service_pb.js';
@@ -16,6 +17,7 @@ const services = [
   NetworkService,
   NotificationService,
   OverviewService,
+  AuditService,
   RelayerService,
   SignerService,
   SigningService,

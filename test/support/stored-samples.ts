@@ -14,6 +14,7 @@ export const silentLog: Log & AuditLog = {
   audit: () => {},
   isAuditInLog: true,
   auditHealth: healthWithoutFile,
+  keepAuditLines: () => undefined,
 };
 
 /** The lane of the samples. */

@@ -22,7 +22,16 @@ it('caller: the bootstrap key has no id, every scope and all relayers', async ()
   assert.deepEqual(await callerOf(), {
     api_key_id: null,
     name: null,
-    scopes: ['transactions:read', 'transactions:write', 'transactions:approve', 'sign', 'notifications', 'plugins:call', 'admin'],
+    scopes: [
+      'transactions:read',
+      'transactions:write',
+      'transactions:approve',
+      'sign',
+      'notifications',
+      'plugins:call',
+      'audit:read',
+      'admin',
+    ],
     relayer_ids: [],
     expires_at: null,
     service_version: packageVersion(),

@@ -9,6 +9,7 @@ import { Code, ConnectError, createClient } from '@connectrpc/connect';
 import { errorFromJson } from '@connectrpc/connect/protocol-connect';
 import { createConnectTransport } from '@connectrpc/connect-node';
 import { ApiKeyService } from '../../gen/relayer/v1/api_key_service_pb.js';
+import { AuditService } from '../../gen/relayer/v1/audit_service_pb.js';
 import { InstanceService } from '../../gen/relayer/v1/instance_service_pb.js';
 import { NetworkService } from '../../gen/relayer/v1/network_service_pb.js';
 import { NotificationService } from '../../gen/relayer/v1/notification_service_pb.js';
@@ -54,6 +55,7 @@ it('Connect GET: exactly the unary methods that change nothing declare NO_SIDE_E
     ApiKeyService,
     InstanceService,
     OverviewService,
+    AuditService,
   ];
   for (const { method, writes } of compileMethodPlans(services)) {
     if (method.methodKind !== 'unary') continue;

@@ -3,6 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import type { DescMethodUnary, JsonValue, Message } from '@bufbuild/protobuf';
 import { toJson } from '@bufbuild/protobuf';
 import { ApiKeyService } from '../../gen/relayer/v1/api_key_service_pb.js';
+import { AuditService } from '../../gen/relayer/v1/audit_service_pb.js';
 import { InstanceService } from '../../gen/relayer/v1/instance_service_pb.js';
 import { NetworkService } from '../../gen/relayer/v1/network_service_pb.js';
 import { NotificationService, type UpdateNotificationResponse } from '../../gen/relayer/v1/notification_service_pb.js';
@@ -77,6 +78,7 @@ describe('messages of the RPC contract', () => {
       NetworkService,
       NotificationService,
       OverviewService,
+      AuditService,
       RelayerService,
       SignerService,
       SigningService,

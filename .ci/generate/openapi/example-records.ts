@@ -274,6 +274,21 @@ export const key = {
   former_secrets_expire_at: null,
 };
 
+export const auditLine = {
+  id: '019bc107e1d79f86d081884c7d65000000002a',
+  created_at: createdAt,
+  api_key_id: key.id,
+  api_key_name: key.name,
+  event: null,
+  method: 'TransactionService.CancelTransaction',
+  relayer_id: 'sandbox',
+  transaction_ids: ['019a9f3c-5402-7b19-8a6d-0e4f7c2b9d32'],
+  outcome: 'OK',
+  request_id: '019a9f3c-5402-7b19-8a6d-0e4f7c2b9d33',
+  address: '10.0.0.7',
+  line: '{"level":"audit","outcome":"OK"}',
+};
+
 export const caller = {
   api_key_id: key.id,
   name: key.name,

@@ -393,6 +393,7 @@ const methodExamples: Readonly<Record<string, MethodExamples>> = {
   'InstanceService.ListInstances': { answer: page(records.instance) },
   'InstanceService.DrainInstance': { answer: done({ ...records.instance, state: 'draining', is_self: false }) },
   'InstanceService.UndrainInstance': { answer: done(records.instance) },
+  'AuditService.ListAuditLines': { answer: page(records.auditLine) },
 };
 
 function done(data: unknown): unknown {

@@ -65,11 +65,12 @@ const scopes: Readonly<Record<Scope, RequiredScope | null>> = {
   [Scope.SIGN]: 'sign',
   [Scope.NOTIFICATIONS]: 'notifications',
   [Scope.PLUGINS_CALL]: 'plugins:call',
+  [Scope.AUDIT_READ]: 'audit:read',
   [Scope.ADMIN]: 'admin',
 };
 
 /** Read-only scopes. */
-const readingScopes: ReadonlySet<RequiredScope> = new Set(['public', 'authenticated', 'transactions:read']);
+const readingScopes: ReadonlySet<RequiredScope> = new Set(['public', 'authenticated', 'transactions:read', 'audit:read']);
 
 const relayerRules: Readonly<Record<RelayerRule, MethodPlan['relayer']>> = {
   [RelayerRule.UNSPECIFIED]: 'any',

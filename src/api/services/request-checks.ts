@@ -1,5 +1,6 @@
 import type { DescMessage, DescMethod, DescMethodUnary, MessageShape } from '@bufbuild/protobuf';
 import { ApiKeyService } from '../../../gen/relayer/v1/api_key_service_pb.js';
+import { AuditService } from '../../../gen/relayer/v1/audit_service_pb.js';
 import { InstanceService } from '../../../gen/relayer/v1/instance_service_pb.js';
 import { NetworkService } from '../../../gen/relayer/v1/network_service_pb.js';
 import { NotificationService } from '../../../gen/relayer/v1/notification_service_pb.js';
@@ -48,6 +49,7 @@ const services = [
   PluginService,
   ApiKeyService,
   InstanceService,
+  AuditService,
 ];
 /** The methods whose requests ask for a page. */
 const lists: readonly DescMethod[] = services.flatMap(({ methods }) =>

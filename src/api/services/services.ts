@@ -1,5 +1,6 @@
 import type { DescMethod, DescService } from '@bufbuild/protobuf';
 import { ApiKeyService } from '../../../gen/relayer/v1/api_key_service_pb.js';
+import { AuditService } from '../../../gen/relayer/v1/audit_service_pb.js';
 import { InstanceService } from '../../../gen/relayer/v1/instance_service_pb.js';
 import { NetworkService } from '../../../gen/relayer/v1/network_service_pb.js';
 import { NotificationService } from '../../../gen/relayer/v1/notification_service_pb.js';
@@ -12,6 +13,7 @@ import { TransactionService } from '../../../gen/relayer/v1/transaction_service_
 import { createSpendLedger, type SpendLedgerDeps } from '../../core/rules/spend-ledger.js';
 import type { RequestCheck } from '../contract/gate.js';
 import { type ApiKeyServiceDeps, createApiKeyService } from './api-keys/api-key-service.js';
+import { type AuditServiceDeps, createAuditService } from './audit/audit-service.js';
 import { createInstanceService, type InstanceServiceDeps } from './instances/instance-service.js';
 import { createNetworkService } from './networks/network-service.js';
 import { createNotificationService } from './notifications/notification-service.js';
@@ -35,6 +37,7 @@ export const contractServices: readonly DescService[] = [
   ApiKeyService,
   InstanceService,
   OverviewService,
+  AuditService,
 ];
 
 /** A service and its implementation. */
@@ -56,6 +59,7 @@ export type ServicesDeps = RequestCheckDeps &
   InstanceServiceDeps &
   OverviewServiceDeps &
   PluginServiceDeps &
+  AuditServiceDeps &
   Omit<SigningServiceDeps, 'ledger'> &
   SpendLedgerDeps;
 
@@ -74,5 +78,6 @@ export function createServices(deps: ServicesDeps): readonly ServedService[] {
     { service: ApiKeyService, implementation: createApiKeyService(deps) },
     { service: InstanceService, implementation: createInstanceService(deps) },
     { service: OverviewService, implementation: createOverviewService(deps) },
+    { service: AuditService, implementation: createAuditService(deps) },
   ].map((served) => ({ ...served, checks }));
 }

@@ -16,8 +16,8 @@ export interface NewKey {
 
 const callerScopes: readonly Scope[] = ['transactions:read', 'transactions:write', 'sign'];
 /**
- * OpenZeppelin Relayer never enforces permissions, so they say what the operator meant. `admin` reaches all keys, and keys that send should
- * not approve, so neither scope is ever given by import.
+ * OpenZeppelin Relayer never enforces permissions, so they say what the operator meant. `admin` reaches all keys, keys that send should not
+ * approve, and the audit log has no counterpart there, so none of these scopes is ever given by import.
  */
 const scopesOf: Readonly<Record<string, readonly Scope[]>> = {
   '*': [...callerScopes, 'notifications', 'plugins:call'],

@@ -15,6 +15,8 @@ export interface Meter {
   requestEnded(method: string, protocol: string, code: number, seconds: number | null): void;
   /** A new connection was closed: all connections are in use (`total`), or those of its address. */
   connectionRefused(limit: 'total' | 'address'): void;
+  /** This number of audit lines is not in the stored copy, and never will be. */
+  auditLinesUncopied(count: number): void;
   /** The store wrote, or failed to write, a commit shared by this many callers. */
   batchEnded(callers: number, seconds: number, isWritten: boolean): void;
   /** `seconds`: duration of the delivery attempt; null if it never started. */
@@ -37,6 +39,7 @@ const nothing = () => undefined;
 export const noMeter: Meter = {
   requestEnded: nothing,
   connectionRefused: nothing,
+  auditLinesUncopied: nothing,
   batchEnded: nothing,
   webhookTried: nothing,
   webhookDelivered: nothing,

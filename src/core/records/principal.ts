@@ -10,6 +10,7 @@ export type Scope =
   | 'sign'
   | 'notifications'
   | 'plugins:call'
+  | 'audit:read'
   | 'admin';
 
 /** Every scope. */
@@ -20,6 +21,7 @@ export const everyScope: readonly Scope[] = [
   'sign',
   'notifications',
   'plugins:call',
+  'audit:read',
   'admin',
 ];
 

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import type { Move } from '../ports/lanes.js';
 import { noTelemetry, type Span, type SpanKind, type Telemetry, traceIdOf } from '../ports/telemetry.js';
 import { type Attempt, isFinal, type OpenTransaction, type Transaction } from '../records/transaction.js';
+import { engineKeyId } from '../work/audit-line.js';
 import type { Clock } from '../work/clock.js';
 import { type AuditLog, healthWithoutFile, type Log, noLog } from '../work/log.js';
 import { shownAttempt } from './transaction-changes.js';
@@ -118,7 +119,7 @@ export function createJournal({
  */
 function attemptLine({ transactionId, version, purpose, chain, nonce, hash: attemptHash, raw }: Attempt, relayerId: string): object {
   return {
-    keyId: 'engine',
+    keyId: engineKeyId,
     event: 'attempt signed',
     relayer_id: relayerId,
     transaction_id: transactionId,
@@ -143,7 +144,7 @@ function isEscalation(before: Transaction, { transaction: after }: OpenTransacti
 
 /** A journal that records nothing. */
 export const noJournal: Journal = createJournal({
-  log: { ...noLog, audit: () => undefined, isAuditInLog: true, auditHealth: healthWithoutFile },
+  log: { ...noLog, audit: () => undefined, isAuditInLog: true, auditHealth: healthWithoutFile, keepAuditLines: () => undefined },
   telemetry: noTelemetry,
   clock: { nowMs: () => 0 },
 });

@@ -1,3 +1,5 @@
+import type { AuditLine } from './audit-line.js';
+
 /** Structured log lines. They never contain a secret. */
 export interface Log {
   debug(fields: object, message: string): void;
@@ -17,6 +19,8 @@ export interface AuditLog {
   /** True if the lines are in the log, with or without a file of their own. */
   readonly isAuditInLog: boolean;
   readonly auditHealth: AuditHealth;
+  /** Calls `keep` with each line from now on, before `audit` returns. One function is called: the last one. */
+  keepAuditLines(keep: (line: AuditLine) => void): void;
 }
 
 /** Whether audit lines reach their file. */

@@ -148,6 +148,11 @@ function createPrometheusMeter(): PrometheusMeter {
     'New connections that were closed: all connections are in use (total), or those of their address (address)',
     ['limit'],
   );
+  const uncopiedLines = counter(
+    'relayer_audit_copy_lines_lost_total',
+    'Audit lines that are missing in the copy that the database has',
+    [],
+  );
   const commitDurations = histogram('relayer_commit_duration_seconds', 'Time until a commit is durable', commitSeconds);
   const webhookAttempts = counter(
     'relayer_webhook_tries_total',
@@ -187,6 +192,7 @@ function createPrometheusMeter(): PrometheusMeter {
   // Rates and alerts need a zero to start from.
   for (const result of ['ok', 'refused', 'failed']) calls(result).inc(0);
   for (const limit of ['total', 'address']) refusedConnections(limit).inc(0);
+  uncopiedLines().inc(0);
   for (const result of ['written', 'failed']) commits(result).inc(0);
   for (const outcome of ['delivered', 'failed', 'dead']) webhookAttempts(outcome).inc(0);
 
@@ -197,6 +203,7 @@ function createPrometheusMeter(): PrometheusMeter {
       if (seconds !== null) requestDurations(method, protocol, resultOf(code)).observe(seconds);
     },
     connectionRefused: (limit) => refusedConnections(limit).inc(),
+    auditLinesUncopied: (count) => uncopiedLines().inc(count),
     batchEnded(callers, seconds, isWritten) {
       commits(isWritten ? 'written' : 'failed').inc();
       callersOfCommits().observe(callers);

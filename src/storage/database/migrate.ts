@@ -18,6 +18,7 @@ import { keyUse } from '../migrations/0014-key-use.js';
 import { keyRotation } from '../migrations/0015-key-rotation.js';
 import { spendWindows } from '../migrations/0016-spend-windows.js';
 import { approvals } from '../migrations/0017-approvals.js';
+import { auditLines } from '../migrations/0018-audit-lines.js';
 import type { Dialect } from '../sql/dialect.js';
 import { asStoreAway } from './store-away.js';
 
@@ -49,6 +50,7 @@ export function migrationsFor(dialect: Dialect): Record<string, Migration> {
     '0015-key-rotation': keyRotation,
     '0016-spend-windows': spendWindows,
     '0017-approvals': approvals,
+    '0018-audit-lines': auditLines(dialect),
   };
 }
 

@@ -18,6 +18,7 @@ export const conflictKeys: ReadonlySet<string | undefined> = new Set([
     'caller_signatures_key',
     'spend_windows_key',
     'spend_reservations_key',
+    'audit_lines_key',
     'lane_nonces_key',
     'chains_pkey',
     'instances_pkey',

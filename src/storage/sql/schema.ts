@@ -349,6 +349,18 @@ export interface SpendReservationTable {
   reserved: string;
 }
 
+/** A line of the audit log: a row for each transaction that it is about, at least one. */
+export interface AuditLineTable {
+  /** The id of the line, see `auditLineId`, and the number of the row. */
+  id: string;
+  key_id: string | null;
+  relayer_id: string | null;
+  transaction_id: string | null;
+  method: string | null;
+  /** Empty except in the first row. */
+  line: string;
+}
+
 /** All tables by name. */
 /**
  * The last batches that processes have written, on PostgreSQL: after a lost connection they show whether the batch without an answer was
@@ -386,6 +398,7 @@ export interface Schema {
   leases: LeaseTable;
   spend_windows: SpendWindowTable;
   spend_reservations: SpendReservationTable;
+  audit_lines: AuditLineTable;
   database_secret: DatabaseSecretTable;
   database_ids: DatabaseIdTable;
 }

@@ -3,6 +3,7 @@ import type { Dialect } from '../sql/dialect.js';
 import type { Query } from '../sql/statement.js';
 import { apiKeyChanges, apiKeyReads, apiKeyStatements } from './api-keys.js';
 import { attemptChanges, attemptReads, attemptStatements } from './attempts.js';
+import { auditLineChanges, auditLineReads, auditLineStatements } from './audit-lines.js';
 import { databaseChanges, databaseIdStatements, databaseReads, databaseSecretStatements } from './database.js';
 import { definitionChanges, definitionReads, definitionStatements, fileEntryStatements } from './definitions.js';
 import { deliveryAttemptStatements, eventChanges, eventReads, eventStatements } from './events.js';
@@ -40,6 +41,7 @@ export function compileStatements(dialect: Dialect) {
     storedResponses: storedResponseStatements(builder),
     apiKeys: apiKeyStatements(builder),
     spending: spendingStatements(builder),
+    auditLines: auditLineStatements(builder),
     definitions: definitionStatements(builder),
     instances: instanceStatements(dialect),
     leases: leaseStatements(builder),
@@ -64,6 +66,7 @@ export function createReads(statements: Statements, query: Query): Reads {
     ...storedResponseReads(statements.storedResponses, query),
     ...apiKeyReads(statements.apiKeys, query),
     ...spendingReads(statements.spending, query),
+    ...auditLineReads(statements.auditLines, query),
     ...definitionReads(statements, query),
     ...databaseReads(statements, query),
   };
@@ -80,6 +83,7 @@ export function createChanges(statements: Statements): Changes {
     ...storedResponseChanges(statements.storedResponses),
     ...apiKeyChanges(statements.apiKeys),
     ...spendingChanges(statements.spending),
+    ...auditLineChanges(statements.auditLines),
     ...definitionChanges(statements),
     ...databaseChanges(statements),
   };

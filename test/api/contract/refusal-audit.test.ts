@@ -8,7 +8,12 @@ import { healthWithoutFile } from '../../../src/core/work/log.js';
 function recorded() {
   const lines: { readonly keyId: string | null; readonly suppressed?: number }[] = [];
   const time = { ms: 0 };
-  const log = { audit: (fields: object) => void lines.push(fields as never), isAuditInLog: true, auditHealth: healthWithoutFile };
+  const log = {
+    audit: (fields: object) => void lines.push(fields as never),
+    isAuditInLog: true,
+    auditHealth: healthWithoutFile,
+    keepAuditLines: () => undefined,
+  };
   const refuse = createRefusalAudit(log, { nowMs: () => time.ms });
   const failure = new DomainError('unauthenticated', 'CREDENTIALS_INVALID', 'the key is not valid');
   const from = (callerAddress: string, keyId: string | null = null) =>

@@ -28,6 +28,7 @@ const calls: Readonly<Record<string, readonly [method: string, request: object, 
   'relayer.v1.NetworkService': ['ListNetworks', {}, /"currentPage": 1|unimplemented/],
   'relayer.v1.PluginService': ['ListPlugins', {}, /"currentPage": 1|unimplemented/],
   'relayer.v1.ApiKeyService': ['ListApiKeys', {}, /"currentPage": 1/],
+  'relayer.v1.AuditService': ['ListAuditLines', {}, /"currentPage": 1/],
   'relayer.v1.InstanceService': ['ListInstances', {}, /"state": "INSTANCE_STATE_SHARING"/],
   'grpc.health.v1.Health': ['Check', {}, /SERVING/],
 };

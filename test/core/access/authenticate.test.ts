@@ -38,6 +38,7 @@ test('authenticate: the bootstrap key has every scope and every relayer', () => 
   assert.equal(principal?.relayers, null);
   assert.deepEqual([...(principal?.scopes ?? [])].sort(), [
     'admin',
+    'audit:read',
     'notifications',
     'plugins:call',
     'sign',

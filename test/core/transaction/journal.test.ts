@@ -28,7 +28,12 @@ function recorded(nowMs = 5_000) {
   };
   const write = (fields: object) => void lines.push(fields as Record<string, unknown>);
   const audited: object[] = [];
-  const audit = { audit: (fields: object) => void audited.push(fields), isAuditInLog: false, auditHealth: healthWithoutFile };
+  const audit = {
+    audit: (fields: object) => void audited.push(fields),
+    isAuditInLog: false,
+    auditHealth: healthWithoutFile,
+    keepAuditLines: () => undefined,
+  };
   const log = { debug: write, info: write, warn: write, error: write, ...audit };
   return { journal: createJournal({ log, telemetry: { meter, tracer }, clock: { nowMs: () => nowMs } }), lines, counts, spans, audited };
 }
@@ -82,7 +87,7 @@ test('journal: a delay that a commit reports is logged and counted once; a step 
   const lines: unknown[] = [];
   const keep = (level: string) => (fields: object, message: string) => void lines.push([level, message, fields]);
   const meter: Meter = { ...noMeter, delayed: (relayer) => void counts.push(relayer) };
-  const audit = { audit: () => undefined, isAuditInLog: false, auditHealth: healthWithoutFile };
+  const audit = { audit: () => undefined, isAuditInLog: false, auditHealth: healthWithoutFile, keepAuditLines: () => undefined };
   const log = { debug: keep('debug'), info: keep('info'), warn: keep('warn'), error: keep('error'), ...audit };
   const journal = createJournal({ log, telemetry: { ...noTelemetry, meter }, clock: { nowMs: () => 0 } });
   const late = next(sent, { statusReason: 'waiting: funds', delays: { kinds: ['waiting: funds'], lastAtMs: 7 } });

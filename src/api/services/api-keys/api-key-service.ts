@@ -106,6 +106,7 @@ const scopes: ReadonlyMap<ApiKeyScope, Scope> = new Map([
   [ApiKeyScope.SIGN, 'sign'],
   [ApiKeyScope.NOTIFICATIONS, 'notifications'],
   [ApiKeyScope.PLUGINS_CALL, 'plugins:call'],
+  [ApiKeyScope.AUDIT_READ, 'audit:read'],
   [ApiKeyScope.ADMIN, 'admin'],
 ]);
 const protoScopes: ReadonlyMap<Scope, ApiKeyScope> = new Map([...scopes].map(([proto, scope]) => [scope, proto]));

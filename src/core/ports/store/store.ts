@@ -1,5 +1,6 @@
 import type { ApiKeyChanges, ApiKeyReads } from './api-keys.js';
 import type { AttemptChanges, AttemptReads } from './attempts.js';
+import type { AuditLineChanges, AuditLineReads } from './audit-lines.js';
 import type { Change } from './change.js';
 import type { DatabaseChanges, DatabaseReads } from './database.js';
 import type { DefinitionChanges, DefinitionReads } from './definitions.js';
@@ -22,6 +23,7 @@ export interface Changes
     StoredResponseChanges,
     ApiKeyChanges,
     SpendingChanges,
+    AuditLineChanges,
     DefinitionChanges,
     DatabaseChanges {}
 
@@ -44,6 +46,7 @@ export interface Reads
     StoredResponseReads,
     ApiKeyReads,
     SpendingReads,
+    AuditLineReads,
     DefinitionReads,
     DatabaseReads {}
 
