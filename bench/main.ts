@@ -66,6 +66,12 @@ await runNamed('bench', {
       '--against <commit> [rest-sign] [connect-sign] [grpc-sign] [rest-get] [rest-send] [engine] [--rounds 20] [--slice-ms 300] [--batch 500] [--unmeasured 6000] [--max 1.25] [--postgres both|own] [--rules]',
     load: () => import('./compare.js'),
   },
+  audit: {
+    takes: '1 min',
+    does: 'measures what the audit costs a signature over REST',
+    options: '[--rounds 10] [--slice-ms 1500] [--max 1.03]',
+    load: () => import('./audit.js'),
+  },
   entered: {
     takes: '0.5 min',
     does: 'counts the files that a start, a send and a replacement enter',

@@ -18,10 +18,12 @@ import type { Timers } from '../work/timers.js';
  */
 
 /** How long lines gather before they are stored. */
-const gatherMs = 250;
+const gatherMs = 500;
 const retryMs = 1_000;
-/** Lines that are stored in one commit. */
-const batchSize = 200;
+/** Lines that are stored in one commit: it may not hold the event loop long, and each commit waits for the disk. */
+const batchSize = 500;
+/** Lines that the commit of an attempt stores: more than are about the attempts of one commit. */
+const carriedLines = 200;
 /** The maximum size of the lines that wait, in characters. */
 const maxWaiting = 8 * 1024 * 1024;
 
@@ -130,7 +132,7 @@ export function createAuditCopy({ timers, log, meter }: AuditCopyDeps): AuditCop
       async function commit(changes: readonly Change[]): Promise<void> {
         if (ofAttempts.length === 0 || !hasChange(changes, 'insertAttempt')) return within.commit(changes);
         // The newest are about these attempts.
-        const lines = taken(ofAttempts.splice(-batchSize));
+        const lines = taken(ofAttempts.splice(-carriedLines));
         try {
           await within.commit([...changes, within.change.putAuditLines(lines)]);
         } catch (error) {

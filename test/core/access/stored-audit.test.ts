@@ -61,7 +61,7 @@ function aCopy() {
 it('the copy of the audit log: lines gather, and are stored together', async () => {
   const { copy, committed, pass } = aCopy();
   for (const number of [1, 2, 3]) copy.keep(aLine(number));
-  await pass(249);
+  await pass(499);
   assert.deepEqual(committed(), []);
   await pass(1);
   assert.deepEqual(committed(), ['1 2 3']);
@@ -79,7 +79,7 @@ it('the copy of the audit log: the commit of an attempt stores the lines of atte
   await commit(transaction, attempt);
   await commit(attempt);
   assert.deepEqual(committed(), ['insertTransaction', 'insertTransaction + insertAttempt + 2', 'insertAttempt']);
-  await pass(250);
+  await pass(500);
   assert.deepEqual(committed(), ['1']);
 });
 
@@ -89,7 +89,7 @@ it('the copy of the audit log: the line of an attempt that could not be stored i
   fail(() => new ConflictError('insertAttempt'));
   await assert.rejects(commit(attempt), ConflictError);
   fail(() => null);
-  await pass(250);
+  await pass(500);
   assert.deepEqual(committed(), ['1']);
 });
 
@@ -113,6 +113,6 @@ it('the copy of the audit log: a line that the database refuses keeps no other o
   const { copy, committed, fail, pass, uncopied } = aCopy();
   fail((changes) => ((changes[0] as PutLines).lines.some(({ number }) => number === 2) ? new Error('invalid byte sequence') : null));
   for (const number of [1, 2, 3]) copy.keep(aLine(number));
-  await pass(250);
+  await pass(500);
   assert.deepEqual([committed(), uncopied()], [['1', '3'], 1]);
 });
