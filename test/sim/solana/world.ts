@@ -25,6 +25,8 @@ import { startNodeFaults } from './node-faults.js';
  */
 const blockhashAges = [30, 80] as const;
 const finalizedAfterBlocks = 6;
+/** The cluster is older than the service by more blocks than any node shifts its slots. */
+const earlierBlocks = 256;
 const fullLamports = 10n ** 10n;
 const lowLamports = 3_000_000n;
 const systemProgram = '11111111111111111111111111111111';
@@ -59,6 +61,7 @@ export async function makeSolanaWorld(run: RunContext): Promise<World> {
     { address: receiver, lamports: fullLamports },
   ];
   const chain = createSolanaChain({ ...timing, accounts, genesisHash: getBase58Decoder().decode(bytes(random)) });
+  chain.advance(earlierBlocks);
   /** The cluster that took the place of the true one after a reset; null: none. */
   let other: SolanaChain | null = null;
   const callers = startCallers(run, {
