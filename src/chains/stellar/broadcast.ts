@@ -20,6 +20,11 @@ export interface Broadcaster {
    * node accepted it, or did not answer; a restart forgets refusals.
    */
   refusalOf(raw: string): EnvelopeRefusal | null;
+  /**
+   * True if several nodes got an envelope, and at least one answered last that its number is used, or not the next one. What the others
+   * say does not count: one that takes every envelope must not make its own number seem right.
+   */
+  isNumberDenied(raw: string): boolean;
 }
 
 /** A refusal by all nodes. */
@@ -28,8 +33,6 @@ export interface EnvelopeRefusal {
   readonly demandedFeeStroops: bigint | null;
   /** True if each node says that no ledger can include it, for another reason than its time bounds: these end by themselves. */
   readonly isInvalid: boolean;
-  /** True if several nodes got it, and each says that its number is used, or not the next one. */
-  readonly isBadNumber: boolean;
 }
 
 /** The answers of nodes to an envelope. */
@@ -66,7 +69,10 @@ export function createBroadcaster(rpc: Rpc, log: Log, networkName: string): Broa
         // A node that failed may have the envelope. One that answers TRY_AGAIN_LATER has it no more than before.
         if (answer === undefined || 'error' in answer) words.refusals.set(endpoint, null);
         else if (answer.result.status === 'ERROR') words.refusals.set(endpoint, answer.result);
-        else if (answer.result.status !== 'TRY_AGAIN_LATER') words.isTaken = true;
+        else if (answer.result.status !== 'TRY_AGAIN_LATER') {
+          words.isTaken = true;
+          words.refusals.set(endpoint, null);
+        }
       }
     };
     answers.then(note, () => note([]));
@@ -80,7 +86,6 @@ export function createBroadcaster(rpc: Rpc, log: Log, networkName: string): Broa
     return {
       demandedFeeStroops: demands.length === 0 ? null : max(0n, ...demands),
       isInvalid: refused.every((result) => result !== null && isAboutContent(result)),
-      isBadNumber: refused.length > 1 && refused.every((result) => result !== null && isAboutNumber(result)),
     };
   }
 
@@ -113,6 +118,10 @@ export function createBroadcaster(rpc: Rpc, log: Log, networkName: string): Broa
       });
     },
     refusalOf,
+    isNumberDenied(raw) {
+      const refusals = [...(heard.get(digestOf(raw))?.refusals.values() ?? [])];
+      return refusals.length > 1 && refusals.some((answer) => answer !== null && answer.result !== null && isAboutNumber(answer.result));
+    },
   };
 }
 

@@ -1,5 +1,4 @@
 import { xdr } from '@stellar/stellar-sdk';
-import type { BroadcastOutcome } from '../../core/ports/chain/outcomes.js';
 import type { DurationClock } from '../../core/work/clock.js';
 import { remember } from '../../core/work/remember.js';
 import { accountOf } from './address.js';
@@ -7,13 +6,13 @@ import type { Broadcaster } from './broadcast.js';
 import { identityOf } from './envelope.js';
 
 /**
- * The sequence numbers that nodes refuse. An endpoint can show that a number is the next one for as long as it likes, but what is sent with
- * it is refused: by the other endpoints, and by the nodes behind that endpoint, too.
+ * The sequence numbers that nodes refuse. An endpoint can show that a number is the next one for as long as it likes, and answer that it
+ * takes what is sent with it: other endpoints refuse it, and no ledger includes it.
  */
 export interface RefusedNumbers {
-  /** Takes in the answers to envelopes, in the same order. Calls no node. */
-  note(raws: readonly string[], outcomes: readonly BroadcastOutcome[]): void;
-  /** True if several endpoints have refused the number for a minute, and none has taken it. */
+  /** Takes in the answers to envelopes. Calls no node. */
+  note(raws: readonly string[]): void;
+  /** True if an endpoint of several has refused the number for a minute, in which no ledger used it. */
   has(address: string, sequence: bigint): boolean;
 }
 
@@ -23,21 +22,21 @@ const maxNumbers = 10_000;
 
 /** Creates an empty memory. */
 export function createRefusedNumbers(
-  { refusalOf }: Pick<Broadcaster, 'refusalOf'>,
+  { isNumberDenied }: Pick<Broadcaster, 'isNumberDenied'>,
   networkId: Buffer,
   clock: DurationClock,
 ): RefusedNumbers {
   /** Since when a number is refused. */
   const refused = new Map<string, number>();
   return {
-    note(raws, outcomes) {
-      for (const [index, raw] of raws.entries()) {
-        const kind = outcomes[index]?.kind;
-        if (kind !== 'nonce_used' && refused.size === 0) continue;
+    note(raws) {
+      for (const raw of raws) {
+        const isDenied = isNumberDenied(raw);
+        if (!isDenied && refused.size === 0) continue;
         const { address, sequence } = identityOf(xdr.TransactionEnvelope.fromXdr(raw, 'base64'), networkId);
         const key = `${accountOf(address)}/${sequence}`;
-        if (kind === 'accepted' || kind === 'known') refused.delete(key);
-        else if (!refused.has(key) && refusalOf(raw)?.isBadNumber === true) remember(refused, key, clock.elapsedMs(), maxNumbers);
+        if (isDenied && !refused.has(key)) remember(refused, key, clock.elapsedMs(), maxNumbers);
+        else if (!isDenied) refused.delete(key);
       }
     },
     has(address, sequence) {

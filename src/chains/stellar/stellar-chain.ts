@@ -111,7 +111,7 @@ export function createStellarChain(options: RpcOptions<StellarNetwork>): Stellar
     sign: (draft, nonce, signer) => signDraft(networkId, onNetwork('stellar', draft), nonce, ed25519(signer)),
     async broadcastAll(raws, isStillDue) {
       const answers = await broadcaster.send(raws, isStillDue);
-      refused.note(raws, answers);
+      refused.note(raws);
       return answers;
     },
     async whyFailed({ hash }) {
