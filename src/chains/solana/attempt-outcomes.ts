@@ -5,6 +5,7 @@ import type { SolanaAttemptFields } from '../../core/records/solana.js';
 import type { DurationClock } from '../../core/work/clock.js';
 import type { Log } from '../../core/work/log.js';
 import { createDenials } from '../rpc/denials.js';
+import type { First } from '../rpc/endpoint-selector.js';
 import { NodeError, nodeUnavailable } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { type Absence, blocksOf, createAbsence, type SolanaAttempt } from './absence.js';
@@ -29,8 +30,10 @@ export interface AttemptOutcomes {
    * Blocks are counted from the slot of the draft, since its height may come from a node that numbered its blocks wrongly.
    *
    * An endpoint that did not give this proof must not find it either, unless all others say that they keep no history, and must deny its
-   * blockhash at a finalized block after that of the blockhash: one node alone may have named too low a height. The number of blocks per
-   * call is bounded, so the proof of several can take several calls. An only endpoint must give the proof twice, as `LoneProofs` says.
+   * blockhash at the newest confirmed block and at a finalized one after that of the blockhash: one node alone may have named too low a
+   * height, or too low a slot, and a blockhash that is not final yet is denied at finalized blocks, for as long as the chain stands still.
+   * The number of blocks per call is bounded, so the proof of several can take several calls. An only endpoint must give the proof twice,
+   * as `LoneProofs` says.
    *
    * A landed attempt is final as `FinalResults` says.
    *
@@ -243,9 +246,10 @@ function isDecided(outcome: AttemptOutcome | undefined): boolean {
 }
 
 /**
- * Returns the blockhashes that the endpoint of the proof and another one deny at a finalized block, with the slot of the other's block. A
- * node that has seen a blockhash denies it only once it has expired; it may be some slots behind the node that gave the proof. One node
- * alone may have named too low a last height, and deny the blockhash as well.
+ * Returns the blockhashes that the endpoint of the proof and another one deny, with the finalized slot of the other one. A node that has
+ * seen a blockhash denies it at its newest confirmed block only once it has expired there, and at a finalized one only after that, unless
+ * that block is older than the blockhash. It may be some slots behind the node that gave the proof. One node alone may have named too low a
+ * last height or slot, and deny the blockhash as well.
  */
 async function denialsOf(
   rpc: Rpc,
@@ -256,14 +260,25 @@ async function denialsOf(
   for (const { fields } of attempts) {
     const { recentBlockhash, sinceSlot } = fields;
     if (denials.has(recentBlockhash)) continue;
-    const call = questions.blockhashValidity(recentBlockhash, 'finalized', null);
     const isLate = ({ slot }: { readonly slot: bigint }): boolean => slot >= sinceSlot + maxSlotsAhead;
+    const validity = async (first: First): Promise<{ readonly slot: bigint; readonly isDenied: boolean; readonly by: Set<number> }> => {
+      const by = new Set<number>();
+      const { slot, value } = await rpc.ask(questions.blockhashValidity(recentBlockhash, 'finalized', null), { first, answeredBy: by });
+      const [only] = by;
+      if (value || only === undefined) return { slot, isDenied: false, by };
+      const newest = await rpc.ask(questions.blockhashValidity(recentBlockhash, 'confirmed', null), { first: { only } });
+      return { slot, isDenied: !newest.value, by };
+    };
     const [prover] = answeredBy;
-    const own = prover === undefined ? null : await rpc.ask(call, { first: { only: prover } });
-    if (own === null || own.value || !isLate(own)) continue;
-    const ask = (asked: Set<number>) => rpc.ask(call, { first: { otherThan: new Set(asked) }, answeredBy: asked });
+    const own = prover === undefined ? null : await validity({ only: prover });
+    if (own === null || !own.isDenied || !isLate(own)) continue;
+    const ask = async (asked: Set<number>) => {
+      const answer = await validity({ otherThan: new Set(asked) });
+      for (const one of answer.by) asked.add(one);
+      return answer;
+    };
     const other = await firstOfOthers(answeredBy, ask, isLate);
-    if (other !== null && !other.value) denials.set(recentBlockhash, other.slot);
+    if (other?.isDenied === true) denials.set(recentBlockhash, other.slot);
   }
   return denials;
 }

@@ -123,7 +123,10 @@ export const questions = {
   }),
   blockhashValidity: question({
     method: 'isBlockhashValid',
-    params: (blockhash: string, commitment: 'processed' | 'finalized', _latestSlot: bigint | null) => [blockhash, { commitment }],
+    params: (blockhash: string, commitment: 'processed' | 'confirmed' | 'finalized', _latestSlot: bigint | null) => [
+      blockhash,
+      { commitment },
+    ],
     read(result, _blockhash, _commitment, latestSlot): AtSlot<boolean> {
       const validity = atSlotFrom(result, 'blockhash validity', (value) => {
         if (typeof value !== 'boolean') throw new MalformedAnswerError('blockhash validity');

@@ -477,6 +477,34 @@ describe('the word of one Solana node', () => {
       }
     });
 
+  it('the word of one Solana node: a slot of the draft that is too low does not make an attempt dead while the chain stands still', async (test) => {
+    const { solana, payer, signed } = await startSolanaChain(test);
+    solana.chain.advance(400);
+    let isShifted = true;
+    const lowered = (value: unknown): unknown => {
+      if (value === null || typeof value !== 'object' || Array.isArray(value)) return value;
+      const members = Object.entries(value).map(
+        ([name, member]) => [name, ['slot', 'absoluteSlot'].includes(name) ? Number(member) - 300 : lowered(member)] as const,
+      );
+      return Object.fromEntries(members);
+    };
+    const lie: Altered = (_, answer: unknown) => (isShifted ? (lowered(answer) as { result: unknown }) : null);
+    const { chain, draft, pass } = await chainWith(test, solana.url, payer, lie as Altered);
+    await chain.head();
+    const made = await draft({ instructions: [transferInstruction(payer, to, 5n)] });
+    assert.ok(!('refused' in made));
+    const attempt = await signed(made);
+    const { slot } = solana.chain.tip({ ...newest, commitment: 'confirmed' });
+    assert.equal(onNetwork('solana', attempt.fields).sinceSlot, slot - 300n);
+    isShifted = false;
+    // Its blockhash is not final for as long as no block follows, so each node denies it at its finalized block.
+    for (let round = 0; round < 8; round += 1) {
+      pass(30_000);
+      await chain.head();
+      assert.equal((await outcomeIn(chain, attempt))?.kind, 'open', `after ${(round + 1) * 30} seconds`);
+    }
+  });
+
   it('the word of one Solana node: what another one has called final is not dead by the only one that keeps history', async (test) => {
     const { solana, payer, signed, drafted } = await startSolanaChain(test);
     solana.chain.advance(200);
