@@ -74,30 +74,18 @@ export interface SecondReadings {
 export function createSecondReading({ rpc, reader, log, nowMs, keepsBlocks }: SecondReadingDeps): SecondReadings {
   const { leftOutBy } = reader;
   const below = createDenials({ nowMs, elapsedMs: nowMs }, belowForMs);
-  /** What each endpoint has shown last of a transaction, newest last, by its hash. Silence later does not undo it. */
-  const claims = new Map<string, readonly Claim[]>();
+  const lost = createDenials({ nowMs, elapsedMs: nowMs }, heardForMs);
+  const claims = createClaims(nowMs);
   /** Blocks that do not hold a transaction although an endpoint said so, by the transaction's hash. */
   const refuted = new Map<string, string>();
   /** Two endpoints may differ in a fact of every receipt. */
   let quietUntilMs = Number.NEGATIVE_INFINITY;
 
-  const claimsOf = ({ hash }: SenderTransaction): readonly Claim[] => claims.get(hash) ?? [];
-
-  function note(transaction: SenderTransaction | Receipt, by: number): void {
-    const { hash, blockNumber, blockHash } = transaction;
-    const shown = 'succeeded' in transaction ? transaction : { hash, blockNumber, blockHash };
-    remember(claims, hash, [...claimsOf(transaction).filter((claim) => claim.by !== by), { by, shown, atMs: nowMs() }], maxSources);
-  }
-
-  /** The endpoint that showed this receipt last; undefined: unknown, such as after a restart. */
-  function sourceOf(receipt: Receipt): number | undefined {
-    return claimsOf(receipt).findLast(({ shown }) => isShownAs(receipt, shown))?.by;
-  }
+  const isRefuted = ({ hash, blockHash }: SenderTransaction): boolean => refuted.get(hash) === blockHash;
 
   /** What other endpoints have shown of a receipt, none of which has a word now; null: nothing. */
   function heardOf(receipt: Receipt, source: number | undefined): SecondReading | null {
-    const counts = ({ by, atMs }: Claim): boolean => by !== source && nowMs() - atMs < heardForMs;
-    const heard = claimsOf(receipt).flatMap((claim) => (counts(claim) && 'succeeded' in claim.shown ? [claim.shown] : []));
+    const heard = claims.lately(receipt, source).filter((shown) => !isRefuted(shown));
     const against = heard.filter((shown) => !isAlike(receipt, shown) && (keepsBlocks || isInSameBlock(receipt, shown)));
     const [other] = against;
     if (other !== undefined && 2 * against.length > heard.length) return isInSameBlock(receipt, other) ? 'status' : 'different';
@@ -130,6 +118,15 @@ export function createSecondReading({ rpc, reader, log, nowMs, keepsBlocks }: Se
     return denier !== null || shown === null || (shown !== undefined && !isAlike(shown, receipt));
   }
 
+  /**
+   * True if a receipt that no endpoint shows does not count. After a restart its source is forgotten: one endpoint showed it, or it would
+   * not be stored. While that one may have lost its ledgers, one other endpoint does not decide alone.
+   */
+  async function isLost(receipt: Receipt, denier: number | null): Promise<boolean> {
+    if (!keepsBlocks || claims.isKnown(receipt) || lost.isLong(receipt.hash)) return true;
+    return denier !== null && (await leftOutBy(receipt, { otherThan: new Set([denier]) })) !== null;
+  }
+
   /** Judges a receipt that its source shows and no other endpoint confirms. */
   async function judge(receipt: Receipt, source: number | undefined, other: Shown | undefined, isBelow: boolean): Promise<SecondReading> {
     const asked = source === undefined ? [] : [source];
@@ -140,7 +137,8 @@ export function createSecondReading({ rpc, reader, log, nowMs, keepsBlocks }: Se
       if (isBelow) return below.isLong(receipt.hash) ? 'different' : 'below';
       return rpc.silentForMs(asked) >= silentForMs ? 'alone' : 'unknown';
     }
-    if (source === undefined || (await isWithdrawn(receipt, source))) return 'absent';
+    if (source === undefined) return (await isLost(receipt, denier)) ? 'absent' : 'unknown';
+    if (await isWithdrawn(receipt, source)) return 'absent';
     if (denier !== null && (await leftOutBy(receipt, { otherThan: new Set([source, denier]) })) !== null) return 'absent';
     return other !== undefined && isInSameBlock(receipt, other.receipt) ? 'status' : 'different';
   }
@@ -169,18 +167,18 @@ export function createSecondReading({ rpc, reader, log, nowMs, keepsBlocks }: Se
 
   return {
     noteSource(receipt, by) {
-      if (by === undefined) claims.delete(receipt.hash);
-      else note(receipt, by);
+      if (by === undefined) claims.forget(receipt);
+      else claims.note(receipt, by);
     },
     async of(receipts) {
       const readings = new Map<string, SecondReading>(receipts.map(({ hash }) => [hash, 'alone']));
       if (rpc.isSingle() || receipts.length === 0) return readings;
       const agree = (receipt: Receipt, agreed: Receipt) => readings.set(receipt.hash, agreed === receipt ? 'same' : agreed);
       const known = receipts.flatMap((receipt): [string, Word][] => {
-        const by = sourceOf(receipt);
+        const by = claims.sourceOf(receipt);
         return by === undefined ? [] : [[receipt.hash, { receipt, by }]];
       });
-      const sourceless = receipts.filter((receipt) => sourceOf(receipt) === undefined);
+      const sourceless = receipts.filter((receipt) => claims.sourceOf(receipt) === undefined);
       const first = new Map([...known, ...(await reader.read(sourceless, 'head'))]);
       const second = await readFromOthers(receipts, [first]);
       const isConfirmed = (receipt: Receipt, ...words: (Word | undefined)[]): boolean =>
@@ -191,14 +189,13 @@ export function createSecondReading({ rpc, reader, log, nowMs, keepsBlocks }: Se
         disputed.filter(({ hash }) => second.has(hash)),
         [first, second],
       );
-      for (const words of [first, second, third])
-        for (const word of words.values()) if (isShown(word) && word.receipt.isOnlyBlock !== true) note(word.receipt, word.by);
       const settle = async (receipt: Receipt): Promise<void> => {
         const all = [first, second, third].flatMap((word) => word.get(receipt.hash) ?? []);
         const words = await fitting(
           receipt,
           all.filter((word) => isShown(word)),
         );
+        for (const word of words) if (word.receipt.isOnlyBlock !== true) claims.note(word.receipt, word.by);
         const alike = words.filter((word) => isAlike(receipt, word.receipt));
         const others = words.filter((word) => !alike.includes(word));
         const [one, another] = alike.length > 1 ? alike : others;
@@ -213,7 +210,30 @@ export function createSecondReading({ rpc, reader, log, nowMs, keepsBlocks }: Se
       for (const { hash, blockHash } of receipts) if (readings.get(hash) === 'absent') remember(refuted, hash, blockHash, maxRefuted);
       return readings;
     },
-    isRefuted: ({ hash, blockHash }) => refuted.get(hash) === blockHash,
+    isRefuted,
+  };
+}
+
+/** What endpoints have shown of transactions. Silence later does not undo it. */
+function createClaims(nowMs: () => number) {
+  /** By hash; what each endpoint has shown last, newest last. */
+  const claims = new Map<string, readonly Claim[]>();
+  const claimsOf = ({ hash }: SenderTransaction): readonly Claim[] => claims.get(hash) ?? [];
+  return {
+    note(transaction: SenderTransaction | Receipt, by: number): void {
+      const { hash, blockNumber, blockHash } = transaction;
+      const shown = 'succeeded' in transaction ? transaction : { hash, blockNumber, blockHash };
+      remember(claims, hash, [...claimsOf(transaction).filter((claim) => claim.by !== by), { by, shown, atMs: nowMs() }], maxSources);
+    },
+    forget: ({ hash }: SenderTransaction): void => void claims.delete(hash),
+    isKnown: (receipt: Receipt): boolean => claimsOf(receipt).length > 0,
+    /** The endpoint that showed this receipt last; undefined: unknown, such as after a restart. */
+    sourceOf: (receipt: Receipt): number | undefined => claimsOf(receipt).findLast(({ shown }) => isShownAs(receipt, shown))?.by,
+    /** The receipts that other endpoints than its source have shown lately. */
+    lately(receipt: Receipt, source: number | undefined): readonly Receipt[] {
+      const counts = ({ by, atMs }: Claim): boolean => by !== source && nowMs() - atMs < heardForMs;
+      return claimsOf(receipt).flatMap((claim) => (counts(claim) && 'succeeded' in claim.shown ? [claim.shown] : []));
+    },
   };
 }
 

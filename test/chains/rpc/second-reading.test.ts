@@ -119,3 +119,37 @@ describe('a receipt about which another endpoint has no word now', () => {
     assert.equal(await shows(0, honest, 30_000), 'same');
   });
 });
+
+describe('a stored receipt whose source a restart has forgotten, which one endpoint denies while another one has no word', () => {
+  const start = (keepsBlocks: boolean, deniers: readonly number[]) => {
+    let ms = 0;
+    const isDenier = (by: number, first: Parameters<ReceiptReader['leftOutBy']>[1]): boolean =>
+      typeof first !== 'object' || ('only' in first ? first.only === by : !first.otherThan.has(by));
+    const reader: ReceiptReader = {
+      async read(receipts, first) {
+        const by = deniers.find((place) => isDenier(place, first));
+        return receipts.length === 0 || by === undefined ? new Map() : new Map([[honest.hash, { receipt: null, by }]]);
+      },
+      leftOutBy: async (_, first) => deniers.find((by) => isDenier(by, first)) ?? null,
+      shownBy: async () => undefined,
+    };
+    const rpc = { isSingle: () => false, silentForMs: () => 0 };
+    const secondReading = createSecondReading({ rpc, reader, log: silentLog, nowMs: () => ms, keepsBlocks });
+    return async (passMs: number) => {
+      ms += passMs;
+      return (await secondReading.of([honest])).get(honest.hash);
+    };
+  };
+
+  it('second reading: it waits for ten minutes where blocks are kept', async () => {
+    const read = start(true, [1]);
+    assert.equal(await read(0), 'unknown');
+    for (let ms = 0; ms < 570_000; ms += 30_000) assert.equal(await read(30_000), 'unknown');
+    assert.equal(await read(30_000), 'absent');
+  });
+
+  it('second reading: it is absent at once by two, or where blocks can be dropped', async () => {
+    assert.equal(await start(true, [0, 1])(0), 'absent');
+    assert.equal(await start(false, [1])(0), 'absent');
+  });
+});
