@@ -89,7 +89,8 @@ export function createSecondReading({ rpc, reader, log, nowMs, keepsBlocks }: Se
     const against = heard.filter((shown) => !isAlike(receipt, shown) && (keepsBlocks || isInSameBlock(receipt, shown)));
     const [other] = against;
     if (other !== undefined && 2 * against.length > heard.length) return isInSameBlock(receipt, other) ? 'status' : 'different';
-    return source !== undefined && heard.some((shown) => isAlike(receipt, shown)) ? 'same' : null;
+    // Where blocks can be dropped, an endpoint that showed it before the reorg confirms nothing.
+    return keepsBlocks && source !== undefined && heard.some((shown) => isAlike(receipt, shown)) ? 'same' : null;
   }
 
   /** Like `reader.read`, each from an endpoint that none of these words about it is from. */

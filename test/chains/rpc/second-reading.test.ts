@@ -118,6 +118,12 @@ describe('a receipt about which another endpoint has no word now', () => {
     assert.equal(await shows(1, honest, 30_000), 'status');
     assert.equal(await shows(0, honest, 30_000), 'same');
   });
+
+  it('second reading: what two have shown at different times is not confirmed where blocks can be dropped', async () => {
+    const shows = start(false);
+    assert.equal(await shows(0, honest, 0), 'unknown');
+    assert.equal(await shows(1, honest, 30_000), 'unknown');
+  });
 });
 
 describe('a stored receipt whose source a restart has forgotten, which one endpoint denies while another one has no word', () => {
