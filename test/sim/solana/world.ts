@@ -25,8 +25,8 @@ import { startNodeFaults } from './node-faults.js';
  */
 const blockhashAges = [30, 80] as const;
 const finalizedAfterBlocks = 6;
-/** The cluster is older than the service by more blocks than any node shifts its slots. */
-const earlierBlocks = 256;
+/** The cluster is older than the service by more blocks than any node lags and shifts its slots together. */
+const earlierBlocks = 512;
 const fullLamports = 10n ** 10n;
 const lowLamports = 3_000_000n;
 const systemProgram = '11111111111111111111111111111111';
