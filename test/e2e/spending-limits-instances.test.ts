@@ -93,6 +93,8 @@ async function holds(test: TestContext, asset: string, { rule, amount: limit, pa
   assert.ok(outcomes.includes(403), 'the limit was reached');
   // What is left is less than a transaction reserves, once all have ended.
   const usage = async () => {
+    // On a chain that makes blocks for transactions only, a base fee above the rule's cost would never fall, and no bid be due for a bump.
+    await anvil.rpc('anvil_mine', ['0x1']);
     const { baseUrl } = await instances.ready();
     const { status, text } = await rest(baseUrl, 'GET', `/relayers/${home.relayerId}/policies/usage`);
     const [only] = status === 200 ? JSON.parse(text.replaceAll(/:(\d+)/g, ':"$1"')).data.limits : [];
@@ -103,6 +105,7 @@ async function holds(test: TestContext, asset: string, { rule, amount: limit, pa
   const paid = await waitFor(
     'everything to be final',
     async () => {
+      await anvil.rpc('anvil_mine', ['0x1']);
       const { baseUrl } = await instances.ready();
       const { status, body } = await rest(baseUrl, 'GET', `${path}?per_page=1000`);
       const open = status !== 200 || body.data.some((one: { status: string }) => !['confirmed', 'failed', 'canceled'].includes(one.status));
